@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
+	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/textgen"
@@ -70,7 +71,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
 		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
-		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
+		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
 	}
 })
 

@@ -40,6 +40,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/books"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -56,7 +57,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 }
 
 // own are the programs of a case: those that took part, after the one that the
-// reader started where the log only hints at it.
+// reader started where the log only hints at it, and what holds for any.
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
 	var carried []string
@@ -67,7 +68,7 @@ func own(c *ledger.Case) []*program.Program {
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return program.Of(stack, byName())
+	return append(program.Of(stack, byName()), rest.Beside(c)...)
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,

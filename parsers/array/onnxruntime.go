@@ -67,15 +67,16 @@ func readArenaLimit(m text.Message) int {
 // what Windows grants the program, and what it uses (D3D12MemAlloc.cpp).
 var direct3DBudget = text.NewPattern(`"l(?:0|ocal)":\{"budget":\{"budgetbytes":(?<limit_bytes>\d{6,15}),"usagebytes":(?<allocated_bytes>\d{6,15})`)
 
-// readDirectML reads E_OUTOFMEMORY: "8007000E Not enough memory resources are
-// available to complete this operation".
+// readDirectML reads "8007000E Not enough memory resources are available to
+// complete this operation" (E_OUTOFMEMORY), whose lines consoles mingle.
 func readDirectML(m text.Message) int {
-	if !m.Follows("notenoughmemory", 60) && !m.Follows("e_outofmemory", 40) && !m.Precedes("hresult", 40) {
+	if !m.Follows("enoughmemory", 60) && !m.Follows("e_outofmemory", 40) && !m.Precedes("hresult", 40) {
 		return m.End
 	}
 	if !m.Mentions("onnx", "directml", "dmlexecution") { // a game, a renderer
 		x := fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}
 		return m.FailWith(x, m.Find(direct3DBudget, 2400))
 	}
-	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime"}, m.End)
+	phase := map[bool]string{true: "load"}[m.Precedes("duringinitialization", 600)]
+	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Phase: phase}, m.End)
 }

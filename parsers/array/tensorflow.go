@@ -13,6 +13,7 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
+	text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
 	text.On("OOM when allocating tensor", readOOMTensor),
 	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
@@ -59,6 +60,9 @@ func readBFC(m text.Message) int {
 	bfcStats(m, &x)
 	return m.Fail(x, m.Took(k))
 }
+
+// asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
+var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?<limit_bytes>\d{1,16})inuse:(?<allocated_bytes>\d{1,16}))?`)
 
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to
 // .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".

@@ -25,7 +25,7 @@ var labels = []struct {
 	role role
 }{
 	{"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
-	{"available", available}, {"free", available}, {"left", available}, {"remaining", available}, {"only", available}, {"youhave", available}, {"avail", available},
+	{"available", available}, {"usable", available}, {"free", available}, {"left", available}, {"remaining", available}, {"only", available}, {"youhave", available}, {"avail", available},
 	{"limit", limit}, {"maximum", limit}, {"max", limit}, {"budget", limit}, {"total", limit}, {"capacity", limit}, {"allowed", limit}, {"quota", limit},
 	{"inuse", used}, {"used", used}, {"usage", used}, {"using", used}, {"current", used}, {"uses", used},
 }
@@ -39,7 +39,7 @@ const mostAmounts = 6
 // beside each number: "need 12.5 GB, 7.9 GB available", "2.1 GB of 2 GB used".
 func amounts(m text.Message) map[role]*fact.Size {
 	found := map[role]*fact.Size{}
-	from, to := m.Line()
+	from, to, _ := own(m)
 	s := m.Log.Squeezed()
 	for at, n := from, 0; n < mostAmounts; n++ {
 		k := m.Log.Find(amountPattern, at, to)

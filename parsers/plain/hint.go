@@ -9,7 +9,7 @@ import (
 )
 
 // proposes begin a sentence in which a program says what to do.
-var proposes = []string{"try ", "consider ", "please ", "reduce ", "decrease ", "lower ", "increase ", "raise ", "set ", "use ", "you can ", "you may ", "you might ", "you need ", "you should ", "hint: ", "tip: ", "suggestion: ", "solution: ", "either ", "close "}
+var proposes = []string{"try ", "consider ", "please ", "reduce ", "decrease ", "lower ", "increase ", "raise ", "set ", "use ", "you can ", "you may ", "you might ", "you need ", "you should ", "hint: ", "tip: ", "suggestion: ", "solution: ", "mitigation: ", "mitigations: ", "workaround: ", "remedy: ", "either ", "close "}
 
 // noProposal are words of requests that mend nothing, and of what is not to be
 // repeated from a log.
@@ -26,7 +26,7 @@ const (
 // readHint looks for a proposal in the message itself: other lines may be
 // anybody's.
 func readHint(f *fact.Facts, m text.Message) {
-	line := m.Log.LineText(m.At)
+	_, _, line := own(m)
 	if containsAny(strings.ToLower(line), othersWords) {
 		return
 	}

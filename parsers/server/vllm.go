@@ -33,6 +33,7 @@ var VLLM = text.Parser{
 var vllmFailures = slices.Concat(
 	[]text.Wording{
 		text.On("No available memory for the cache blocks", vllmFails(fact.VLLMNoCache, "kv_cache", 0, 0, nil)),
+		text.On("not enough Metal memory for KV cache", vllmMetal), text.On("Paged attention: computed num_blocks too low", vllmMetal),
 		text.On("Cannot auto-fit max_model_len", text.Fails(fact.Failure{Kind: fact.VLLMNoCache, Framework: "vllm", Phase: "kv_cache"})),
 		// "The model's max seq len (N) is larger than the maximum number of tokens
 		// that can be stored in KV cache (M)".
@@ -79,6 +80,15 @@ func vllmFails(kind fact.Kind, phase string, before, after int, p *text.Pattern)
 		}
 		return m.FailWith(fact.Failure{Kind: kind, Framework: "vllm", Phase: phase}, k)
 	}
+}
+
+var vllmMetalPlan = text.NewPattern(`metal_limit=(?<limit>SIZE),fraction=(?<utilization>NUM),usable_metal=(?<desired>SIZE),model_memory=(?<weights>SIZE),overhead=(?<overhead>SIZE)(?:.{0,200}?,kv_budget=(?<left>SIZE))?`)
+
+func vllmMetal(m text.Message) int { // its GB are powers of 1000
+	k := m.Find(vllmMetalPlan, 500)
+	f, size := fact.Figures{Utilization: k.Count("utilization")}, func(name string) *fact.Size { return m.Log.Decimal(k, name) }
+	f.Limit, f.Desired, f.Weights, f.ActivationPeak, f.KVAvailable = size("limit"), size("desired"), size("weights"), size("overhead"), size("left")
+	return m.Fail(fact.Failure{Kind: fact.VLLMNoCache, Framework: "vllm", Backend: "metal", Phase: "kv_cache", Figures: f}, m.Took(k))
 }
 
 // quoted reports that the literal stands in a source line of a traceback

@@ -199,7 +199,7 @@ func (l *Log) ValueEnd(at int) int {
 	for last := min(i+mostWrapped, len(l.Lines)-1); i < last && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text); {
 		i++
 	}
-	return min(l.offset(i+1), at+MaxWindow)
+	return min(l.Offset(i+1), at+MaxWindow)
 }
 
 // mostWrapped is how many lines a console makes of one at most: a value of a few
@@ -215,9 +215,9 @@ func progressBar(s string) bool {
 	return i > 0 && i <= 4
 }
 
-// offset returns the squeezed offset at which a line of Lines begins; behind
+// Offset returns the squeezed offset at which a line of Lines begins; behind
 // the last line that of the end.
-func (l *Log) offset(i int) int {
+func (l *Log) Offset(i int) int {
 	if i == len(l.starts) {
 		return len(l.squeezed.At)
 	}
@@ -228,7 +228,7 @@ func (l *Log) offset(i int) int {
 // and ends.
 func (l *Log) LineSpan(at int) (from, to int) {
 	i := l.LineIndex(at)
-	return l.offset(i), l.offset(i + 1)
+	return l.Offset(i), l.Offset(i + 1)
 }
 
 // InItsCase returns the text between two squeezed offsets in its own case, but

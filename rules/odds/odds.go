@@ -129,6 +129,8 @@ func believe(c *ledger.Case, causes []Cause, decided *cause.Card, cards *deck) [
 		likeliest.Card, likeliest.Why = k.ID, k.For(c).Meaning()
 		if k.Cause != "" {
 			likeliest.Evidence = evidence(c, []int{c.Failure.Line})
+		} else {
+			likeliest.Settles = "" // the card says what decides
 		}
 	}
 	return causes

@@ -30,8 +30,10 @@ func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }
 
-// noneKnown: no program is known by its lines.
-func noneKnown(c *ledger.Case) bool { return len(c.Stack) <= 1 && c.Reader.Program == "" }
+// noneKnown: no program is known by its lines, or none but the reader's own.
+func noneKnown(c *ledger.Case) bool {
+	return len(c.Stack) <= 1 && (c.Reader.Program == "" || c.Reader.Program == "own-script")
+}
 
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{

@@ -3,6 +3,8 @@
 package array
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -20,7 +22,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
-	Cards:   bareCards,
+	Cards:   slices.Concat(runtimeCards, bareCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {

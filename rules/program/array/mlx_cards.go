@@ -28,7 +28,7 @@ var mlxCards = []cause.Card{
 	},
 	{
 		ID: "mlx/resource-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Resource limit"},
-		Cause: cause.RetainedMemory, Weight: cause.Likely,
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "holds too many buffers: a limit of their number, not of bytes",
 		Means:    "Metal bounds how many buffers a process may hold, and the limit is that count; much memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers kept for reuse count as well, so that long runs reach it.",
 		Not:      "A smaller quantisation or more RAM: it is the number of arrays that counts.",

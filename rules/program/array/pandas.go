@@ -10,7 +10,7 @@ import (
 // Pandas is pandas: its arrays are NumPy's.
 var Pandas = program.Program{
 	Name: "pandas", Work: "data", Edits: "code", Language: "python",
-	Proofs: []string{"pandas/core/", "pandas/io/", "pandas.errors.", "pandas._libs."},
+	Proofs: []string{"pandas/core/", "pandas/io/", "pandas.errors.", "pandas._libs.", "pandas/parser.pyx", "pandas.parser.TextReader", "CParserError: Error tokenizing data"},
 	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns"},
 	Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None for categories; fewer digits for float32."},
 	Remedies: map[string][]cause.Remedy{

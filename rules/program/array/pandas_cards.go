@@ -17,10 +17,11 @@ var pandasCards = []cause.Card{
 		ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM while it read the file",
-		Means:    "The parser of `read_csv` was refused RAM. A table can take several times its CSV: each text is a Python object of about 50 bytes and more. Now and then the cause is one quote that is never closed: the rest of the file is then read as a single field. With a small file of the same kind it works: it is the size.",
+		Means:    "The parser of `read_csv` was refused RAM (a 32-bit Python ends at 2 to 4 GB, whatever the computer has). A table can take several times its CSV: each text is a Python object of about 50 bytes and more. Now and then the cause is one quote that is never closed: the rest of the file is then read as a single field. With a small file of the same kind it works: it is the size.",
 		Not:      "`low_memory=False`: it needs more memory, not less.",
 		Cures: []cause.Cure{
 			inChunks, namedTypes,
+			{Fix: "upgrade_version", Title: "See that Python has 64 bits", Told: "32 in what this prints: install the 64-bit Python, and pandas anew.", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
 			{Fix: "fix_shape", Title: "A small file fails as well: an unclosed quote", Told: "`quoting=3` (no quotes) reads on past it; `nrows=` with rising numbers finds the line.", Cost: "Free"},
 		},
 		Sources: []string{"pandas/_libs/src/parser/tokenizer.c", pandasScale},

@@ -3,6 +3,7 @@ package array
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -62,7 +63,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  tensorFlowCards,
+	Cards:  slices.Concat(crowdedCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.
@@ -84,11 +85,18 @@ var CuPy = program.Program{
 var ONNXRuntime = program.Program{
 	Name: "onnxruntime", Shown: "ONNX Runtime", Rank: 56,
 	Edits: "code", Script: "onnxruntime-script",
+	Titles:  map[string]string{"lower_num_workers": "Fewer sessions and threads"},
+	Costs:   map[string]string{"lower_num_workers": "Less in parallel."},
 	Sources: program.Sources{"cli/command/container/opts.go": "--memory --memory-swap"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":  step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
-		"lower_num_workers": step.Paste("python", "options = onnxruntime.SessionOptions()\noptions.intra_op_num_threads = 2\noptions.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, options)   # one session, shared by all threads"),
+		"lower_batch_size": step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
+		"lower_num_workers": func(c *ledger.Case) []step.Step {
+			if served(c) {
+				return []step.Step{{Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]   # config.pbtxt; every instance has weights and an arena of its own"}}
+			}
+			return []step.Step{{Kind: "python", Text: "options = onnxruntime.SessionOptions()\noptions.intra_op_num_threads = 2\noptions.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, options)   # one session, shared by all threads"}}
+		},
 		"raise_memory_limit": func(c *ledger.Case) []step.Step {
 			if c.Backend == "cuda" {
 				return []step.Step{{Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]"}}
@@ -97,7 +105,7 @@ var ONNXRuntime = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  onnxCards,
+	Cards:  slices.Concat(onnxCards, onnxRestCards),
 }
 
 // MLX is what is peculiar to MLX.

@@ -17,7 +17,7 @@ var LiteLLM = program.Program{
 // Exo spreads a model over the machines of a home.
 var Exo = program.Program{
 	Name: "exo", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs: []string{"exo/worker/", "exo/master/", "exo/inference/", "exo/api/"},
+	Proofs: []string{"exo/worker/", "exo/master/", "exo/inference/", "exo/api/", "processing tensor for shard Shard(model_id"},
 	Steps: steps{
 		"use_lower_quant":   text("Choose the 4-bit version of the model in the dashboard: names with `4bit`."),
 		"use_smaller_model": text("Choose a smaller model in the dashboard; it shows what each needs and what the machines have free."),

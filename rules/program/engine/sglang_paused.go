@@ -26,6 +26,18 @@ var pausedCards = []cause.Card{
 		},
 		Sources: []string{"torch_memory_saver/csrc/core.cpp", "sglang/python/sglang/srt/server_args.py", "https://github.com/fzyzcjy/torch_memory_saver"},
 	},
+	{
+		ID: "sglang/paused-open", Kinds: []fact.Kind{fact.MemorySaver},
+		Headline: "could not take back the memory that it had paused",
+		Means:    "torch_memory_saver gives a pool up while others work and maps it again (`resume`); by then something else lay on the card. In training with a rollout engine that is as a rule the trainer, which had not left it yet: its weights, its optimizer, or what PyTorch keeps in its cache. The first \"may not be an issue\" line is a warning, the error after it the failure.",
+		Not:      "A larger share for the engine: it needs the room that it had.",
+		Cures: []cause.Cure{
+			{Fix: "empty_cache", Title: "Let the trainer leave the card before the resume", Cost: "a little time a step", Told: "Weights and optimizer to RAM (verl: `param_offload`, `optimizer_offload`), then in its process; and the caller's order: first that, then the KV cache.", Kind: "python", Text: "gc.collect()\ntorch.cuda.empty_cache()   # before resume_memory_occupation"},
+			{Fix: "lower_mem_fraction", Title: "Or a smaller share for the engine", Told: "`--mem-fraction-static` 0.1 lower; in a job of several the engine's setting there.", Cost: "a smaller KV cache"},
+			{Fix: "kill_stale_process", Title: "See who is on the card at that moment", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+		},
+		Sources: []string{"torch_memory_saver/csrc/core.cpp", "https://github.com/fzyzcjy/torch_memory_saver/issues/99"},
+	},
 }
 
 // holderFigures say which listed process holds most.

@@ -59,7 +59,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(ggml.Samples, onGPU),
+		ID: "stable-diffusion.cpp/step", Kinds: drawing, If: when.All(ggml.Samples, onGPU),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a sampling step",
 		Means:    "The weights are in place; the working memory of one step did not fit. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
@@ -86,10 +86,11 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/host", Kinds: ggml.RefusedKinds, If: ledger.InHost,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} of system memory",
-		Means:    "System memory was refused, {asked}, not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",
+		Headline: "was refused[[ {asked} of]] system memory",
+		Means:    "System memory was refused[[, {asked}]], not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",
 		Cures: []cause.Cure{
 			as("close_other_apps", "Close what uses RAM", "free"),
+			as("use_mmap", "Let the file be mapped in place of copied", "free"),
 			does("use_lower_quant", "Use a file that is quantised already", "text", "Take a GGUF of the model instead of `--type` on a 16-bit file; or convert once: `sd-cli -M convert`.", "another download"),
 		},
 		Sources: []string{"stable-diffusion.cpp/src/model_loader.cpp"},

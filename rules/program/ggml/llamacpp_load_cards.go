@@ -14,7 +14,7 @@ import (
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat(beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards)
+var llamaCards = slices.Concat(beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")

@@ -100,6 +100,12 @@ func limitOfPod(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "shell", Text: fmt.Sprintf("kubectl set resources deployment %s %s%s--requests=memory=%s --limits=memory=%[4]s", name[1], inNamespace(c), only, to)}}
 }
 
+// little is less than any server of models holds once it runs.
+func little(c *ledger.Case) bool {
+	rss := c.F().KilledRSS
+	return rss != nil && rss.Bytes < 256<<20 && withSwap(c) == 0
+}
+
 var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
@@ -113,6 +119,19 @@ var kubernetesCards = []cause.Card{
 			{Fix: "lower_num_workers", Title: "Take less, or a node of its own", Told: "Fewer parallel environments, workers or samples in memory; or a larger node by `nodeSelector`. Save checkpoints to a persistent volume: an eviction loses what lies in the pod.", Cost: "Time, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},
+	},
+	{
+		ID: "kubernetes/limit-small", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") && little(c) }, Figures: podFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ended the container at its memory limit: a very small one, for {victim} held only {held}",
+		Means:    "The kernel ended {victim} at the limit of the pod[[ ({limit})]]; the node may have had plenty of RAM. {held} of its own is what a program has when it starts, so the limit itself is far below its need, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. Where nobody wrote such a limit, a LimitRange of the namespace sets one.",
+		Not:      "A smaller model or batch: it had not come that far. A larger node, swap on it, or more replicas.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Look at the limit, and raise it to the real need", Told: "`kubectl get limitrange` shows a default of the namespace. A model server needs its models in RAM and some GB beside: begin far above, measure the peak, come down.", Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "empty_cache", Title: "See what else counts", Told: "In the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
+			{Fix: "detach_accumulated", Title: "It then dies later: watch it climb", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
+		},
+		Sources: []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},
 	{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },

@@ -197,8 +197,7 @@ var vllmCacheCards = []cause.Card{
 		Sources: []string{"vllm/worker/worker.py", vllmThreads + "issues/2248", vllmThreads + "pull/18974"},
 	},
 	{
-		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: noCacheFigures,
+		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache}, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
 		Means:    "vLLM takes its share of the card ({default} unless set), loads the weights, runs one trial batch, and what remains is the cache: here nothing[[, {lacking} less than nothing]]. The line `Model loading took … GiB` above[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights, far below that the trial run or a small share.",
 		Not:      "A shorter `--max-model-len` by itself: the check fails before the length counts.",

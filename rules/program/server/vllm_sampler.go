@@ -162,7 +162,7 @@ func notQuantised(c *ledger.Case) bool { return ledger.Quantised(c) == "" }
 func weightsFillShare(c *ledger.Case) bool {
 	w, total := ledger.SizeOf(c.F().Weights), cardTotal(c)
 	now, _ := vllmShare.now(c)
-	return total > 0 && w > 0 && float64(w) > 0.8*now*float64(total)
+	return w > 0 && float64(w) > 0.8*max(now*float64(total), float64(ledger.SizeOf(c.F().Desired))) && (total > 0 || c.F().Desired != nil)
 }
 
 // shorterInEight is an 8-bit cache with the length that fits it.
