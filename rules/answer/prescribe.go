@@ -27,7 +27,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return ranked
 	}
 	told, again := map[string]bool{}, map[string]bool{}
-	prescribed, first := 0, ""
+	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
 	means := t.Meaning()
 	for i, cure := range card.Cures {
@@ -43,7 +43,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		told[cure.Fix], told[cure.Title] = true, true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && (library && c.Reader.Edits != "code" || !fix.FixesByID()[cure.Fix].Suits(c, false)) {
+		if app != nil && !spelled && (library && c.Reader.Edits != "code" && !(machines && cure.Kind != "python" && slices.Contains(ofMachine, cure.Fix)) || !fix.FixesByID()[cure.Fix].Suits(c, false)) {
 			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
@@ -66,14 +66,10 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			b.put(c, t, means, cure, own)
 		}
 	}
-	if not, ok := card.Tell(c, card.Not); ok {
-		ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return !told[b.fix.ID] && SpokenAgainst(c, not, b.advice.Steps) != "" })
-	}
-	ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return again[b.fix.ID] && !told[b.fix.ID] })
-	if prescribed < 2 {
-		return ranked
-	}
-	return slices.DeleteFunc(ranked, func(b *candidate) bool { return b.score < 2 && !told[b.fix.ID] && b.fix.Presumes(c) })
+	not, speaks := card.Tell(c, card.Not)
+	return slices.DeleteFunc(ranked, func(b *candidate) bool {
+		return !told[b.fix.ID] && (again[b.fix.ID] || speaks && SpokenAgainst(c, not, b.advice.Steps) != "" || prescribed > 1 && b.score < 2 && b.fix.Presumes(c))
+	})
 }
 
 // started is the program that the reader started, nil where the card is its own
@@ -94,6 +90,10 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 	}
 	return app, library
 }
+
+// ofMachine are fixes that are the same whatever program runs. Where a card begins
+// with one, the others are for somebody who changes no code, too.
+var ofMachine = []string{"kill_stale_process", "close_other_apps", "select_gpu", "restart_session", "raise_pagefile"}
 
 // sizedAnyway are fixes whose effect no wording changes: what others hold, what
 // lies unused, what a format takes.

@@ -16,5 +16,5 @@ func HasExpandableSegments(c *ledger.Case) bool {
 		return true
 	}
 	era, ok := c.Fact("torch_since")
-	return !ok || era.Text == "2.2" || era.Text == "2.9"
+	return !ok || era.Text >= "2.1"
 }

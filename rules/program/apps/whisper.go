@@ -40,7 +40,7 @@ var Transcribers = program.Program{
 var Whisper = program.Program{
 	Name: "openai-whisper", Shown: "Whisper",
 	Commands: []string{"whisper"},
-	Proofs:   []string{"-packages/whisper/", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
+	Proofs:   []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
 	Like:     []*program.Program{&Transcribers},
 	Sources:  program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
 	Steps: steps{
@@ -55,7 +55,10 @@ var Whisper = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "openai-whisper/load", Kinds: onCard, Said: []string{"load_model", "model.to(device)", "checkpoint = torch.load("},
-			Unsaid: []string{"in transcribe", "in decode"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			If: func(c *ledger.Case) bool {
+				return c.Phase == "load" || !c.Near("in transcribe", "decode_with_fallback")
+			},
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Means: "It failed while the model was put on the card. OpenAI gives what each needs: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A model that is loaded while another is still held needs both.",
 			Not:   "Shorter audio: nothing was read yet.",
 			Cures: []cause.Cure{

@@ -15,21 +15,10 @@ var full = when.All(onOneCard, ledger.FillsCard, when.Not(ledger.Roomy))
 
 func training(c *ledger.Case) bool { return c.Training() }
 
-// shareOut is for a job of several ranks in which each holds everything.
-var shareOut = cause.Cure{
-	Fix: "shard_training", Title: "Share out what every card holds whole", Cost: "slower steps", If: ranked,
-	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more cards divide them further.",
-}
-
 // mineFirst is for a message that shows no total and much of this program's own.
 var mineFirst = cause.Cure{
 	Fix: "lower_batch_size", Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce,
 	If: func(c *ledger.Case) bool { return c.Mine.Bytes > 2*units.GiB && !ledger.Before2020(c) },
-}
-
-// ranked: the log shows a job of several processes.
-func ranked(c *ledger.Case) bool {
-	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
 }
 
 // moved: DeepSpeed was putting the whole model on the card, before any step.
@@ -46,18 +35,6 @@ var noCopy = cause.Cure{
 	Fix: "shard_training", If: moved, Title: "With the card to itself: no whole copy on each rank", Cost: "communication between the cards",
 	Told: "This is a ZeRO stage that keeps all weights on every card, or stage 3 with the model made too early. Make the `TrainingArguments` with the DeepSpeed file before `from_pretrained`; `\"offload_param\": {\"device\": \"cpu\"}` if it stays tight.",
 }
-
-// lateStep: a loop had counted many steps when it failed.
-func lateStep(c *ledger.Case) bool {
-	s := c.Signal("many_steps")
-	bar := s != nil && strings.Contains(s.Text, "|")
-	return s != nil && (s.Line <= c.Failure.EndLine || bar && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
-}
-
-// nearbyLines: a progress bar is often written after the message.
-const nearbyLines = 5
-
-func loading(c *ledger.Case) bool { return c.Phase == "load" }
 
 // What to do where memory climbs from step to step, or one step jumps.
 var (

@@ -5,13 +5,14 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 )
 
 // Where PyTorch's messages come from, and what its notes say of them.
 const (
-	allocatorSource = "pytorch/c10/cuda/CUDACachingAllocator.cpp"
-	cudaNotes       = "https://pytorch.org/docs/stable/notes/cuda.html#memory-management"
-	memoryFAQ       = "https://pytorch.org/docs/stable/notes/faq.html"
+	allocatorSource = cures.AllocatorSource
+	cudaNotes       = cures.CudaNotes
+	memoryFAQ       = cures.MemoryFAQ
 )
 
 // sizeCards are for operations whose size follows from a value.

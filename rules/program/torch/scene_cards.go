@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,28 +9,16 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
-	"github.com/oomdoc/oomdoc/rules/program/torch/code"
-	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-// allocators are PyTorch's own and CUDA's asynchronous one.
-var allocators = []fact.Kind{fact.TorchAlloc, fact.TorchAsync}
 
 // onOneCard: the allocator of a card names what there is and what it holds, and
 // no limit of its own applies.
 func onOneCard(c *ledger.Case) bool {
 	return c.Root(allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
-}
-
-// smallCard: one that the weights of usual models fill, with no sign of training.
-func smallCard(c *ledger.Case) bool {
-	return !c.Training() && c.Total.Has() && c.Total.Bytes <= 13*units.GiB/2
 }
 
 func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
@@ -230,54 +217,6 @@ var closeFirst = cause.Cure{
 	Told: "`nvidia-smi` lists it by PID: {others} is outside, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
 }
 
-// splitEra: a PyTorch before 2.1, which has no expandable_segments.
-func splitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
-
-func splitSize(c *ledger.Case) []step.Step {
-	return code.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
-}
-
-// Cures of a card that is not full.
-var (
-	pagesFirst = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return reader.OnWindows(c) || reader.LooksLikeWindows(c) })
-	onWindows  = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
-)
-
-// lessBooked is for Windows, which books what lies on the card in RAM too.
-var lessBooked = cause.Cure{
-	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: pagesFirst.If,
-	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
-}
-
-func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{
-		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
-		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size 16384 to 65536 MB, Set, OK, restart.",
-	}
-}
-
-// Cures of a single tensor that is too large.
-var lessInput = cause.Cure{
-	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
-	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
-		{For: fix.Text, Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
-		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
-	},
-}
-
-var (
-	smallerInput = cause.Cure{Fix: "lower_resolution", Title: lessInput.Title, Cost: lessInput.Cost, Ways: lessInput.Ways}
-	noScores     = cause.Cure{
-		Fix: "efficient_attention", If: mayBeAttention, Title: "If it is attention: the fused kind", Cost: "none",
-		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
-	}
-	findShape = cause.Cure{
-		Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes",
-		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
-	}
-)
-
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
 	figures := scene(c)
@@ -330,19 +269,4 @@ func slackWouldDo(c *ledger.Case) bool {
 // farTooLarge: many times the card, which no resolution or length explains.
 func farTooLarge(c *ledger.Case) bool {
 	return neverFitting(c) && c.Asked.Has() && c.Total.Has() && c.Asked.Bytes > 8*c.Total.Bytes
-}
-
-// hiddenLimit: what is held and wanted comes to no more than a share of the
-// card, as set_per_process_memory_fraction leaves it.
-func hiddenLimit(c *ledger.Case) bool {
-	return clues.HiddenFraction(c).Weight > cause.None
-}
-
-func quarterOfCard(c *ledger.Case) bool {
-	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*5 >= c.Total.Bytes && c.Shortfall.Has() && c.Shortfall.Bytes > 0
-}
-
-// mayBeAttention: nothing shows another operation.
-func mayBeAttention(c *ledger.Case) bool {
-	return c.Operation == "" || operation.Is(operation.Attention, operation.Projection, operation.Creation, operation.Repetition)(c)
 }

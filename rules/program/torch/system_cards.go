@@ -18,11 +18,11 @@ const xpuPiece = 4 * units.GiB
 // systemCards are about graphics other than NVIDIA's and AMD's.
 var systemCards = []cause.Card{
 	{
-		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
-			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= xpuPiece && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
+		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc, fact.XPUBlock}, If: func(c *ledger.Case) bool {
+			return c.Root(fact.XPUBlock) || c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= xpuPiece && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
 		},
 		Cause: cause.SoftwareBug, Weight: cause.Strong,
-		Headline: "was refused one piece of {asked} on an Intel card that has room",
+		Headline: "was refused one piece[[ of {asked}]] on an Intel card that has room",
 		Means:    "Intel's Arc driver refuses a single allocation of 4 GiB and more, however much is free, unless the program allows larger ones.[[ The card has {total}; this program holds {mine}.]] So the card is not full: one tensor is too large for one piece.",
 		Not:      "Closing programs, `empty_cache()`: room is not what is lacking.",
 		Cures: []cause.Cure{
@@ -87,6 +87,86 @@ var systemCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},
+	{
+		ID: "pytorch/xpu-runtime", Kinds: []fact.Kind{fact.XPURuntime}, Figures: scene,
+		Headline: "was stopped by Intel's Level Zero runtime: out of memory, or of something else",
+		Means:    "The runtime below PyTorch gave up, without figures. OUT_OF_DEVICE_MEMORY and OUT_OF_HOST_MEMORY mean what they say; OUT_OF_RESOURCES is also what a kernel gets that its driver cannot run, or that comes after one that had failed. The line it names may be a later one than the one that failed.",
+		Not:      "Settings of `PYTORCH_CUDA_ALLOC_CONF`: they are for NVIDIA.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", If: names("resources"), Title: "First another version: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season; if it ran before an update, the ones from then."},
+			{Fix: "lower_batch_size", Title: "Half the work, to see whether it is memory", Cost: "slower, or less detail", Ways: lessAtOnce},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free", Told: "On a desktop Intel graphics share RAM or a small card with all windows (Task Manager: GPU memory).", Kind: "shell", Text: "xpu-smi ps"},
+			{Fix: "upgrade_version", If: when.Not(names("resources")), Title: "It fails with little work too: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season."},
+		},
+		Sources: []string{"https://github.com/intel/torch-xpu-ops/issues/1761", "https://github.com/pytorch/pytorch/issues/190972"},
+	},
+	{
+		ID: "pytorch/mac-temporaries", Kinds: []fact.Kind{fact.MPSAlloc}, Among: []string{cause.SoftwareBug}, If: func(c *ledger.Case) bool { return metalOwn(c) != "" }, Figures: metalFigures,
+		Headline: "reached the limit for graphics on a Mac, most of it not in tensors",
+		Means:    "{other} is what Metal holds for the same program beside its tensors ([[{allocated}]]): temporaries, and a compiled graph for each shape that ever came. Where shapes vary (texts of any length, graphs, last batches) these pile up in several versions until the limit[[ of {limit}]] is reached.",
+		Not:      "Lifting the limit: it climbs on, and macOS swaps.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "The newest PyTorch", Cost: "half an hour", Told: "Releases of 2026 give such graphs back with `torch.mps.empty_cache()`."},
+			{Fix: "lower_batch_size", Title: "Few shapes: pad to some fixed sizes", Cost: "some work on padding", Told: "Lengths rounded up to multiples of 64 or 128, no smaller last batch (`drop_last=True`); then the number of graphs is bounded."},
+			{Fix: "empty_cache", Title: "Give back now and then, and restart between parts", Cost: "a little time", Kind: "python", Text: "torch.mps.empty_cache()   # every 50 steps; print(torch.mps.driver_allocated_memory() / 2**30)"},
+		},
+		Sources: []string{"https://github.com/pytorch/pytorch/issues/132596", "https://github.com/pytorch/pytorch/issues/164299", "https://github.com/pytorch/pytorch/pull/181485"},
+	},
+	{
+		ID: "pytorch/mac-piece", Kinds: []fact.Kind{fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.Asked.Has() }, Figures: metalFigures,
+		Headline: "asked Metal for {asked} in one piece",
+		Means:    "Metal gives no single piece of that size, however much memory is free. {asked} for one tensor is what an operation makes of the whole input: attention scores written out, which grow with the square of the length or of the pixels, all pairs of something, a batch as a whole.",
+		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one piece stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less in that operation", Cost: "slower, or less detail", Ways: lessInput.Ways},
+			{Fix: "efficient_attention", If: mayBeAttention, Title: noScores.Title, Cost: noScores.Cost, Told: noScores.Told},
+			{Fix: "cpu_offload", Title: "That operation on the processor", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line that fails, or the whole program without the Mac's GPU."},
+			{Fix: "upgrade_version", Title: "A newer PyTorch and macOS", Cost: "half an hour", Told: "Later releases compute more operations in parts."},
+		},
+		Sources: []string{"https://github.com/jwohlwend/boltz/issues/14", "pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
+	},
+	{
+		ID: "pytorch/mac-rest", Kinds: []fact.Kind{fact.MPSAlloc}, Figures: metalFigures,
+		Means: "A Mac's graphics use its ordinary memory, shared with all programs.[[ {hold}]][[ {asked} more was refused.]][[ {lifted}]]",
+		Not:   "`torch.cuda` settings, bitsandbytes: both are for NVIDIA.",
+		Later: kept,
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less at once", Cost: "slower, or less detail", Ways: lessAtOnce},
+			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, keep no tensors, and call `torch.mps.empty_cache()` between the parts."},
+			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", If: when.Not((*ledger.Case).Training)},
+			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Keep less of each step", Cost: "a quarter slower", Told: "For example {cheaper}"},
+			{Fix: "cpu_offload", Title: "That operation on the processor", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line that fails."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
+	},
+}
+
+// metalOwn is what Metal holds for the program beside its tensors, "" where that
+// is less than the tensors.
+func metalOwn(c *ledger.Case) string {
+	f := c.F()
+	if f.OtherAllocations == nil || f.Allocated == nil || f.OtherAllocations.Bytes < f.Allocated.Bytes {
+		return ""
+	}
+	return units.Amount(f.OtherAllocations.Bytes)
+}
+
+// metalFigures say who holds what of a Mac's graphics memory.
+func metalFigures(c *ledger.Case) map[string]string {
+	f, figures := c.F(), batch(c)
+	figures["less"], figures["cheaper"], figures["other"] = less(c, figures["batch"]), cheaperOnMac(c), metalOwn(c)
+	figures["allocated"], figures["hold"], figures["lifted"] = "", "", ""
+	if f.Allocated != nil {
+		figures["allocated"] = units.Amount(f.Allocated.Bytes)
+		figures["hold"] = "The program's tensors hold " + figures["allocated"] + "."
+	}
+	if f.Allocated != nil && f.OtherAllocations != nil {
+		figures["hold"] = "The program's tensors hold " + figures["allocated"] + ", Metal beside them " + units.Amount(f.OtherAllocations.Bytes) + "."
+	}
+	if c.Root(fact.MPSAlloc) && !c.Limit.Has() {
+		figures["lifted"] = "The message names no limit: it was lifted (`PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0`), so it is macOS itself that had no more to give."
+	}
+	return figures
 }
 
 // macMemory is the memory of the Mac whose limit the message names: 1.7 times

@@ -87,6 +87,19 @@ var loadingCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "https://github.com/huggingface/transformers/issues/36483", "https://github.com/huggingface/transformers/issues/37436"},
 	},
 	{
+		ID: "transformers/warm-up-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"caching_allocator_warmup"}, Figures: modelFigures,
+		Cause: cause.SoftwareBug, Weight: cause.Good,
+		Headline: "asked for {asked} at once, more than the weights take",
+		Means:    "Before the first weight transformers asks for the room of all of them in one piece; 4.49 to 4.51 ask for too much with some models.[[ {model} should take {w16} at 16 bit.]][[ {free} of the {total} card was free.]]",
+		Not:      "A smaller batch, `expandable_segments`: no weight was loaded yet, and nothing but this one piece was asked for.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Another transformers", Cost: "some minutes", Kind: "shell", Text: "pip install --upgrade transformers accelerate"},
+			{Fix: "half_precision", If: writesCode, Title: "Say the dtype", Cost: "none", Told: "32 bit would be twice the size of 16:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\")   # name: as in your call"},
+			{Fix: "load_in_4bit", If: writesCode, Title: "Or load it in 4 bit", Cost: "little quality", Told: "Under a third of 16 bit.", Kind: "python", Text: fourBit(`"auto"`)},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "https://github.com/huggingface/transformers/issues/37436"},
+	},
+	{
 		ID: "transformers/kbit-fp32", Kinds: refused, Said: []string{"in prepare_model_for_kbit_training", "in prepare_model_for_int8_training", "param.data = param.data.to(torch.float32)"},
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while preparing the quantised model for training",

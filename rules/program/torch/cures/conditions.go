@@ -1,0 +1,129 @@
+package cures
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// ShareOut is for a job of several ranks in which each holds everything.
+var ShareOut = cause.Cure{
+	Fix: "shard_training", Title: "Share out what every card holds whole", Cost: "slower steps", If: Ranked,
+	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more cards divide them further.",
+}
+
+// Ranked: the log shows a job of several processes.
+func Ranked(c *ledger.Case) bool {
+	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
+}
+
+// LateStep: a loop had counted many steps when it failed.
+func LateStep(c *ledger.Case) bool {
+	s := c.Signal("many_steps")
+	bar := s != nil && strings.Contains(s.Text, "|")
+	return s != nil && (s.Line <= c.Failure.EndLine || bar && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
+}
+
+// nearbyLines: a progress bar is often written after the message.
+const nearbyLines = 5
+
+// Loading: weights were on their way to the card.
+func Loading(c *ledger.Case) bool { return c.Phase == "load" }
+
+// Allocators are PyTorch's own and CUDA's asynchronous one.
+var Allocators = []fact.Kind{fact.TorchAlloc, fact.TorchAsync}
+
+// SmallCard: one that the weights of usual models fill, with no sign of training.
+func SmallCard(c *ledger.Case) bool {
+	return !c.Training() && c.Total.Has() && c.Total.Bytes <= 13*units.GiB/2
+}
+
+// SplitEra: a PyTorch before 2.1, which has no expandable_segments.
+func SplitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
+
+// SplitSize is the option of a PyTorch without expandable segments.
+func SplitSize(c *ledger.Case) []step.Step {
+	return code.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
+}
+
+// Cures of a card that is not full.
+var (
+	PagesFirst = Pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return reader.OnWindows(c) || reader.LooksLikeWindows(c) })
+	OnWindows  = Pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
+)
+
+// LessBooked is for Windows, which books what lies on the card in RAM too.
+var LessBooked = cause.Cure{
+	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: PagesFirst.If,
+	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
+}
+
+func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
+	return cause.Cure{
+		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
+		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size 16384 to 65536 MB, Set, OK, restart.",
+	}
+}
+
+// Cures of a single tensor that is too large.
+var LessInput = cause.Cure{
+	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
+	Ways: []cause.Way{
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
+		{For: fix.Text, Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
+		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
+	},
+}
+
+var (
+	SmallerInput = cause.Cure{Fix: "lower_resolution", Title: LessInput.Title, Cost: LessInput.Cost, Ways: LessInput.Ways}
+	NoScores     = cause.Cure{
+		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: the fused kind", Cost: "none",
+		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
+	}
+	FindShape = cause.Cure{
+		Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes",
+		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
+	}
+)
+
+// HiddenLimit: what is held and wanted comes to no more than a share of the
+// card, as set_per_process_memory_fraction leaves it.
+func HiddenLimit(c *ledger.Case) bool {
+	return clues.HiddenFraction(c).Weight > cause.None
+}
+
+// QuarterOfCard: a fifth of the card and more in one piece, and too much.
+func QuarterOfCard(c *ledger.Case) bool {
+	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*5 >= c.Total.Bytes && c.Shortfall.Has() && c.Shortfall.Bytes > 0
+}
+
+// MayBeAttention: nothing shows another operation.
+func MayBeAttention(c *ledger.Case) bool {
+	return c.Operation == "" || operation.Is(operation.Attention, operation.Projection, operation.Creation, operation.Repetition)(c)
+}
+
+// Names: the message has one of the words.
+func Names(words ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		return slices.ContainsFunc(words, c.Contains)
+	}
+}
+
+// Sources of what cards say of PyTorch's messages.
+const (
+	AllocatorSource = "pytorch/c10/cuda/CUDACachingAllocator.cpp"
+	CudaNotes       = "https://pytorch.org/docs/stable/notes/cuda.html#memory-management"
+	MemoryFAQ       = "https://pytorch.org/docs/stable/notes/faq.html"
+)

@@ -1,0 +1,277 @@
+// Package cures has what many cards of PyTorch share: cures that hold for whatever
+// runs on a card, and what they presuppose.
+package cures
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/room"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Cures that hold for whatever runs on a card, by what it was doing.
+var (
+	// LessAtOnce is the work of one step, made smaller.
+	LessAtOnce = []cause.Way{
+		{For: fix.Training, Text: "{less}"},
+		{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time, long ones cut."},
+		{For: fix.Pictures, Text: "half the width and height (a quarter), fewer frames."},
+		{For: fix.Sound, Text: "Cut long recordings into pieces of a few minutes; fewer of them at a time."},
+	}
+	HalveStep = cause.Cure{
+		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Ways: LessAtOnce,
+	}
+	// HalveOld is the same for PyTorch before 1.4, which has neither autocast nor
+	// inference_mode.
+	HalveOld = cause.Cure{
+		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: ledger.Before2020,
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
+			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
+			{For: "All pairs of something (a graph's nodes, distances)", Text: "{pairs}"},
+		},
+	}
+	// HalveModel is the same where the weights are the likelier part.
+	HalveModel = cause.Cure{
+		Fix: "half_precision", Title: HalveStep.Title, Cost: "slower", Ways: LessAtOnce,
+		If: func(c *ledger.Case) bool {
+			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
+		},
+	}
+	// Lighter is what stays from step to step, made smaller.
+	Lighter = cause.Cure{
+		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
+		Ways: []cause.Way{
+			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; else the next smaller variant."},
+			{For: fix.Pictures, Text: "{offload}[[; {files}]]."},
+			{For: fix.Training, Text: "{cheaper}"},
+		},
+	}
+	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
+	// FreshStart is for what piles up.
+	FreshStart = cause.Cure{
+		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not((*ledger.Case).Training),
+		Told: "Restart the notebook's kernel; in a loop add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
+	}
+	CheaperTraining = cause.Cure{
+		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
+		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
+	}
+	// LastLayer is for training on a card that a deep network fills by itself.
+	LastLayer = cause.Cure{
+		Fix: "use_smaller_model", Title: "A smaller network, or only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
+		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the way back; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
+	}
+	SmallerModel = cause.Cure{
+		Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Cost: "some quality", If: when.Not((*ledger.Case).Training),
+		Told: "If you use it and do not train it: `model.half()`, half of 32 bit[[; {bits}]][[; {files}]]; else its next smaller variant.",
+	}
+	// LessToo is a smaller step where the weights are the likelier part.
+	LessToo = cause.Cure{
+		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: when.All(SmallCard, when.Not(ledger.Before2020)), Ways: LessAtOnce,
+	}
+	LighterOptimizer = cause.Cure{
+		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
+		Told: "Freeze layers: weights, gradients and Adam take about 16 bytes per trained parameter in 32 bit, whatever the batch. A LoRA or `bitsandbytes.optim.AdamW8bit` makes that smaller, too.",
+	}
+	OtherCard = cause.Cure{
+		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
+		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
+	}
+)
+
+// LookFirst is the cure that costs nothing: see who holds the card.
+var LookFirst = look("kill_stale_process", when.Not(when.Any(Listed, room.Tabled)))
+
+// EndListed is the same where the message says who it is.
+var EndListed = cause.Cure{Fix: "kill_stale_process", If: Listed}
+
+func Listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
+
+// LookAround is the same where it is a desktop rather than another run.
+var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
+
+func look(id string, holds func(*ledger.Case) bool) cause.Cure {
+	return cause.Cure{
+		Fix: id, If: holds, Title: "See who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to gain.]]",
+		Kind: "shell", Text: "nvidia-smi",
+	}
+}
+
+// FreeOthers is a look where others hold little.
+var FreeOthers = cause.Cure{
+	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: func(c *ledger.Case) bool { return c.Others.Bytes > 300*units.MiB },
+	Told: "`nvidia-smi` lists it. At most {others} to gain, a part of which is CUDA's own: enough only for a narrow miss.",
+}
+
+// Kept is how memory grows from step to step.
+const Kept = "If it runs and dies later, something is kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
+
+// Batch is the batch size that the log states and half of it.
+func Batch(c *ledger.Case) map[string]string {
+	s, _ := c.Setting(step.BatchSettings...)
+	n := step.Divided(s.Value, 2)
+	if n == 0 || s.Value == "1" {
+		return map[string]string{"batch": ""}
+	}
+	return map[string]string{"batch": step.OptionName(s) + " " + s.Value + " to " + strconv.Itoa(n)}
+}
+
+// Has holds where the log shows that a measure is taken already.
+func Has(measure string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return ledger.Has(c, measure) }
+}
+
+// Less is how a training step becomes smaller.
+func Less(c *ledger.Case, Batch string) string {
+	switch {
+	case ledger.IntSetting(c, step.BatchSettings...) == 1:
+		return "the batch is 1 already: " + Smaller(c, "shorter texts, smaller pictures or crops") + "."
+	case Batch != "":
+		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, "shorter texts, smaller pictures") + "."
+	}
+	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, "shorter or smaller samples") + "."
+}
+
+// Smaller names the script's own options that say how large a sample is.
+func Smaller(c *ledger.Case, otherwise string) string {
+	var ways []string
+	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
+		if s, ok := c.Setting(x.setting); ok {
+			ways = append(ways, fmt.Sprintf(x.told, "`"+step.OptionName(s)+"`", s.Value))
+		}
+	}
+	if len(ways) == 0 {
+		return otherwise
+	}
+	return strings.Join(ways, ", ")
+}
+
+// off is the script's own switch, where the log shows that it is off.
+func off(c *ledger.Case, setting string) (name string, is bool) {
+	s, ok := c.Setting(setting)
+	return "`" + step.OptionName(s) + "`", ok && s.Value != "true"
+}
+
+// Cheaper is how a step of the same size takes less with the PyTorch of its time,
+// without what is on already.
+func Cheaper(c *ledger.Case) string {
+	var ways []string
+	latest := code.Latest(c)
+	for _, w := range []struct {
+		measure, told string
+		since         int
+	}{
+		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)", 106},
+		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", 0},
+		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", 111},
+		{fact.Adapters, "LoRA", 111},
+	} {
+		if (latest == 0 || latest >= w.since) && !ledger.Has(c, w.measure) {
+			ways = append(ways, w.told)
+		}
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return strings.Join(ways, ", ") + "."
+}
+
+// Scene is batch with what the card's size says of it.
+func Scene(c *ledger.Case) map[string]string {
+	figures := Batch(c)
+	figures["probably"], figures["closing"], figures["pairs"], figures["less"], figures["cheaper"] = "", "", "", Less(c, figures["batch"]), Cheaper(c)
+	figures["sharding"] = "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards. "
+	if ledger.Has(c, fact.Sharded) {
+		figures["sharding"] = ""
+	}
+	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
+	figures["settings"] = allocatorSettings(c)
+	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
+	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
+		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
+	}
+	if c.Asked.Bytes*8 > c.Total.Bytes {
+		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
+	}
+	if c.Others.Bytes > ledger.DriverContext {
+		figures["closing"] = c.Others.String()
+	}
+	if likeT4(c) {
+		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
+	}
+	return figures
+}
+
+// allocatorSettings are futile where all that lies unused is less than what was
+// refused; where it is more they may win this request, and seldom the next.
+func allocatorSettings(c *ledger.Case) string {
+	told := "Allocator settings"
+	if c.Slack.Bytes >= c.Asked.Bytes {
+		told += " alone, as a rule"
+	}
+	if c.Slack.Bytes > 0 {
+		told += ": " + c.Slack.String() + " is all they could gain"
+	}
+	return told
+}
+
+// fewerBits are the formats below 16 bit that there were for the reader's work
+// when this PyTorch was current: for language models since 2022, for pictures
+// since 2024.
+func fewerBits(c *ledger.Case) (language, pictures, offload string) {
+	latest, work := code.Latest(c), c.Reader.Work
+	if ledger.Before2020(c) || latest != 0 && latest < 111 {
+		return "", "", ""
+	}
+	if work == "" || strings.HasPrefix(work, "text") {
+		language = "language models in 8 or 4 bit"
+	}
+	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
+		pictures = "image models as fp8 or GGUF"
+	}
+	offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
+	return language, pictures, offload
+}
+
+// likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.
+func likeT4(c *ledger.Case) bool {
+	gib := float64(c.Total.Bytes) / float64(units.GiB)
+	return c.Backend == "cuda" && gib > 14.5 && gib < 14.8
+}
+
+// autocast is how 16 bit is turned on in the PyTorch that wrote the message:
+// torch.cuda.amp came with 1.6, torch.autocast with 1.10.
+func autocast(c *ledger.Case) string {
+	latest := code.Latest(c)
+	half, isOff := off(c, fact.OptionHalf)
+	switch {
+	case isOff:
+		return "Turn " + half + " on, which is off in this run: about half of the activations; gradient"
+	case ledger.Has(c, fact.MixedPrecision):
+		return "Beside 16 bit, which is on: gradient"
+	case ledger.Before2020(c), latest != 0 && latest < 106:
+		return "Gradient"
+	case latest != 0 && latest < 110:
+		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; gradient"
+	case likeT4(c):
+		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; gradient"
+	}
+	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient"
+}
+
+// HalfTooLarge: what was asked for in one piece is several times what the card
+// could give, so that half of it does not fit either.
+func HalfTooLarge(c *ledger.Case) bool {
+	return c.Total.Has() && c.Asked.Bytes > 2*(c.Total.Bytes-c.Mine.Bytes)
+}

@@ -1,0 +1,276 @@
+// Package rest has the last cards of PyTorch: for each kind of message and each
+// cause that none before speaks of. Any card before them is narrower.
+package rest
+
+import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// seen is scene with what the clues of a cause say of this log.
+func seen(id string) func(*ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		figures := cures.Scene(c)
+		figures["seen"] = clues.Said(c, id)
+		return figures
+	}
+}
+
+// onDevice are all messages of PyTorch's about a card's memory.
+var onDevice = []fact.Kind{
+	fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.TorchSummary, fact.TorchRetry,
+	fact.MPSAlloc, fact.MPSBuffer, fact.XPURuntime, fact.XPUBlock, fact.BitsAndBytes,
+}
+
+// lessWork is the work of one step made smaller, for whatever it does.
+var lessWork = cause.Cure{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce, If: when.Not(when.Any(ledger.Before2020, cures.Loading))}
+
+var (
+	// validationFree is for a validation that nothing shows to be free of gradients.
+	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "No gradients in the validation", Cost: "none", Told: "`model.eval()` alone does not do it.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
+	// smallerSince2020 is for times that have 4-bit models.
+	smallerSince2020 = cause.Cure{Fix: cures.SmallerModel.Fix, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told, If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020))}
+)
+
+// Figures are for figures that no narrower card is about: one for each cause
+// that they can have, at last one for any.
+var Figures = []cause.Card{
+	{
+		ID: "pytorch/no-size", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.AbsurdSize,
+		Means: "Memory is not what is short. More than an exabyte is no size: a length that was overwritten, went below zero or was never set. In a job of several ranks it may have arrived garbled from another one.",
+		Not:   "A smaller batch, a larger card, allocator settings: no card has that much.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the numbers that the size is made of", Cost: "some minutes", Told: "Right before the last line of your own code in the traceback. Kernels run behind the program, so let it wait for each of them: then the line is the right one.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
+			{Fix: "restart_session", If: cures.Ranked, Title: "Look at the other ranks' first error", Cost: "free", Told: "A rank that left a collective early, or timed out, lets the others read sizes that were never sent: what it says above this message comes first."},
+			{Fix: "upgrade_version", Title: "The numbers are right: another version", Cost: "half an hour", Told: "Then a kernel writes past its end or reads a length wrongly: update the library whose line it is, or PyTorch, in a new environment."},
+		},
+		Sources: []string{cures.AllocatorSource, "https://github.com/NVIDIA/nccl/issues/1284"},
+	},
+	{
+		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
+		Means: "This process may use {limit} of the card and no more: a share was set for it, by `torch.cuda.set_per_process_memory_fraction` or by the program around it. What else is on the card does not matter[[, and {free} of it is free]].",
+		Not:   "Closing programs, another card of the same size: the share is what is full.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the share, or take its line out", Cost: "less for other programs on the card"},
+			{Fix: "lower_batch_size", Title: "The share is meant: less at a time", Cost: "slower", Ways: cures.LessAtOnce},
+			cures.SmallerModel,
+		},
+		Figures: cures.Scene, Sources: []string{cures.AllocatorSource, "https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.set_per_process_memory_fraction.html"},
+	},
+	{
+		ID: "pytorch/hidden-share", Kinds: cures.Allocators, If: when.All(ledger.OnCard, cures.HiddenLimit), Cause: cause.BudgetMisconfigured, Weight: cause.Good,
+		Means: "{seen} PyTorch 2.1 does not name it in its message; it is set by `torch.cuda.set_per_process_memory_fraction`, by the program around this one, or by what shares the card out among jobs.",
+		Not:   "Closing programs, a larger card: {free} is free.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Find the line that sets it, and raise it", Cost: "less for other programs on the card", Told: "`grep -rn memory_fraction .` in your code and in the program's. Or, before all else:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(1.0, 0)"},
+			{Fix: "lower_batch_size", Title: "The share is meant: less at a time", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "restart_session", Title: "There is none: watch the card while it runs", Cost: "free", Told: "Then another program took the memory for a moment, and had given it back when the message was written.", Kind: "shell", Text: "nvidia-smi -l 1"},
+		},
+		Figures: seen(cause.BudgetMisconfigured), Sources: []string{cures.AllocatorSource, "https://github.com/pytorch/pytorch/issues/111363"},
+	},
+	{
+		ID: "pytorch/contexts-on-first-card", Kinds: cures.Allocators, Among: []string{cause.DeviceImbalance}, If: func(c *ledger.Case) bool {
+			return clues.BareContexts(c).Weight > cause.None && !clues.RanksOnOneCard(c)
+		},
+		Means: "{seen}[[ {decides}]] A rank makes one on GPU {gpu} where it touches CUDA before it has chosen its own card: a tensor on `cuda`, a checkpoint loaded without `map_location`, `empty_cache()`.",
+		Not:   "Ending these processes: they are ranks of the same job, unless you know better.",
+		Cures: []cause.Cure{
+			{Fix: "select_gpu", Title: "Each rank: its own card first", Cost: "free", Told: "Before anything else touches CUDA; with `torch.load(..., map_location=\"cpu\")`.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
+			{Fix: "lower_batch_size", Title: "Need a little less", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "balance_split", Title: "Or let each rank see its card only", Cost: "free", Told: "Where the launcher can: `CUDA_VISIBLE_DEVICES` with one number a rank; then no rank can touch another's card.", Kind: "shell", Text: "nvidia-smi   # while it runs: one process a card is right"},
+			cures.CheaperTraining,
+		},
+		Figures: contextFigures, Sources: []string{cures.AllocatorSource, "https://github.com/pytorch/examples/issues/969", "https://github.com/pytorch/pytorch/issues/15051"},
+	},
+	{
+		ID: "pytorch/uneven-cards", Kinds: cures.Allocators, Among: []string{cause.DeviceImbalance}, If: ledger.OnCard,
+		Means: "[[{seen} ]]What one card has free is of no use to another: work, or layers, must be shared out by the room that each has.",
+		Not:   "Ending other programs on the cards that are not full.",
+		Cures: []cause.Cure{
+			{Fix: "select_gpu", If: unevenCards, Title: "Leave the small card out", Cost: "fewer cards", Told: "Keep the batch of each card as it is: the total shrinks by one card's.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1   # the numbers of the large ones"},
+			{Fix: "balance_split", If: unevenCards, Title: "Or a process for each card, with a batch of its own", Cost: "some lines of code", Told: "DistributedDataParallel in place of DataParallel: the small card takes a smaller batch, and results are not gathered on the first card."},
+			{Fix: "balance_split", If: when.Not(unevenCards)},
+			{Fix: "lower_batch_size", Title: "Or a batch that the fullest card can hold", Cost: "slower", Ways: cures.LessAtOnce},
+			cures.CheaperTraining,
+		},
+		Figures: seen(cause.DeviceImbalance), Sources: []string{cures.AllocatorSource, "pytorch/torch/nn/parallel/data_parallel.py"},
+	},
+	{
+		ID: "pytorch/pieces-or-need", Kinds: cures.Allocators, Among: []string{cause.Fragmentation}, If: ledger.OnCard,
+		Means: "{unused}[[ {need}]]",
+		Later: "If it fails again with little unused, memory is really short.",
+		Cures: []cause.Cure{
+			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "At once, and free to try: let PyTorch grow its segments", Cost: "none as a rule"},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower", Ways: cures.LessInput.Ways},
+			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
+			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
+			cures.CheaperTraining, cures.SmallerModel,
+		},
+		Figures: pieceFigures, Sources: []string{cures.AllocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
+	},
+	{
+		ID: "pytorch/kept", Kinds: onDevice, Among: []string{cause.RetainedMemory}, If: ledger.OnCard,
+		Means: "[[{seen} ]]{named} `torch.cuda.memory_allocated()`, printed {often}, tells.",
+		Not:   "`empty_cache()` alone: it cannot free what a name still holds.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", If: cures.Loading, Title: "Restart the kernel, and run only the cells that are needed", Cost: "the state of the session is lost"},
+			{Fix: "inference_mode", If: when.All(when.Not((*ledger.Case).Training), when.Not(cures.Loading)), Title: "No gradients, where nothing is trained", Cost: "none", Told: "Without it each layer's result is kept for a way back.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			validationFree,
+			{Fix: "detach_accumulated", If: when.Not(cures.Loading), Title: "Keep numbers, not tensors", Cost: "none", Kind: "python", Text: "total += loss.item()                       # not: total += loss\nresults.append(output.detach().cpu())      # not: results.append(output)"},
+			{Fix: "empty_cache", If: cures.Loading, Title: "Or drop the old model by its name", Cost: "none", Kind: "python", Text: "del model; import gc; gc.collect(); torch.cuda.empty_cache()   # model: every name that holds it"},
+			lessWork, cures.HalveOld,
+			{Fix: "use_smaller_model", If: cures.Loading, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told},
+		},
+		Figures: keptFigures, Sources: []string{cures.MemoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
+	},
+	{
+		ID: "pytorch/optimizer-values", Kinds: onDevice, Among: []string{cause.TrainingStateTooLarge}, If: ledger.OnCard,
+		Means: "[[{seen} ]]They are there for good from then on (Adam: 8 bytes per trained parameter in 32 bit), beside weights and gradients, whatever the batch.[[ {free} was free for the {asked} of this piece.]]",
+		Not:   "A smaller batch: what stays from step to step does not depend on it.",
+		Cures: []cause.Cure{
+			{Fix: "offload_optimizer", Title: "Keep the optimizer's values in RAM", Cost: "slower steps", Told: "12 bytes of RAM per parameter. DeepSpeed's file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}   // keep your stage, if it is 3"},
+			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "2 bytes per parameter instead of 8.", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
+			cures.ShareOut,
+			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change: such values are made for trained parameters only."},
+		},
+		Figures: seen(cause.TrainingStateTooLarge), Sources: []string{"pytorch/torch/optim/adamw.py", "https://www.deepspeed.ai/docs/config-json/"},
+	},
+	{
+		ID: "pytorch/figures", Kinds: cures.Allocators, If: when.All(notOnHost, func(c *ledger.Case) bool { return c.Backend != "mps" && (c.Asked.Has() || c.Total.Has()) }),
+		Means: "{held}[[ {stage}]]",
+		Later: cures.Kept,
+		Cures: []cause.Cure{
+			cures.EndListed,
+			validationFree,
+			{Fix: "detach_accumulated", If: cures.LateStep, Title: "See whether it climbs", Cost: "none", Told: "Rising: something of each step is kept; `total += loss.item()`, not `loss`, results as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps"},
+			{Fix: cures.LookFirst.Fix, Title: cures.LookFirst.Title, Cost: cures.LookFirst.Cost, Told: "An old python of yours: by its PID. Notebooks: restart their kernels.", Kind: "shell", Text: "nvidia-smi", If: when.All(when.Not(cures.Listed), mineUnknown)},
+			{Fix: "half_precision", If: cures.Loading, Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
+			lessWork, cures.HalveOld, cures.CheaperTraining, smallerSince2020, cures.LighterOptimizer,
+			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "A smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 in place of a 50, fewer channels or layers; or a card with more memory."},
+			{Fix: "restart_session", Title: "Restart the program, and try it with nothing else on the card", Cost: "the state of the session is lost", Told: "If the same piece fails again, it is the work itself."},
+		},
+		Figures: heldFigures, Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
+	},
+}
+
+// largePart: a fifth of the card and more for one tensor.
+func largePart(c *ledger.Case) bool { return c.Total.Has() && c.Asked.Bytes*5 >= c.Total.Bytes }
+
+func unevenCards(c *ledger.Case) bool { return c.Signal("uneven_cards") != nil }
+
+func validating(c *ledger.Case) bool { return c.Training() && c.Signal("validating") != nil }
+
+// mineUnknown: the message does not say how much of the card is this program's,
+// or leaves most of the card to nobody.
+func mineUnknown(c *ledger.Case) bool {
+	return !c.Mine.Has() || clues.Unaccounted(c) || c.Others.Bytes > 2*units.GiB
+}
+
+// keptFigures say what it is that is kept, and when to look.
+func keptFigures(c *ledger.Case) map[string]string {
+	figures := seen(cause.RetainedMemory)(c)
+	figures["named"], figures["often"] = "What is kept has a name somewhere: an output of before, a list of results, a loss added up as a tensor.", "after each step"
+	if cures.Loading(c) {
+		figures["named"], figures["often"] = "A name in the session that still points to it, or to an output of it, keeps all of it.", "before the load"
+	}
+	return figures
+}
+
+// contextFigures say whether the contexts of other ranks decide.
+func contextFigures(c *ledger.Case) map[string]string {
+	figures := seen(cause.DeviceImbalance)(c)
+	sum, our := int64(0), c.OurPID
+	for _, p := range c.F().OtherProcesses {
+		if p.PID != our {
+			sum += p.Bytes
+		}
+	}
+	figures["gpu"], figures["decides"] = "0", ""
+	if n := ledger.GPU(c); n > 0 {
+		figures["gpu"] = strconv.Itoa(n)
+	}
+	if c.Shortfall.Has() && sum > 0 {
+		figures["decides"] = "Without them the " + c.Shortfall.String() + " that was lacking would have been there."
+		if sum < c.Shortfall.Bytes {
+			figures["decides"] = "They are a part of what was lacking, " + c.Shortfall.String() + ", not all of it."
+		}
+	}
+	return figures
+}
+
+// pieceFigures say what lies unused against what was refused.
+func pieceFigures(c *ledger.Case) map[string]string {
+	figures := cures.Scene(c)
+	figures["unused"], figures["need"] = clues.Said(c, cause.Fragmentation), ""
+	if c.Slack.Has() && c.Asked.Has() {
+		figures["unused"] = c.Slack.String() + " of PyTorch's own reserve lies unused, in pieces between tensors (whole blocks it gives back before it gives up)"
+		switch {
+		case c.Free.Has() && c.Free.Bytes >= c.Asked.Bytes:
+			figures["unused"] += ", and " + c.Free.String() + " was free when the message was written, as much as was asked for."
+		case c.Slack.Bytes >= c.Asked.Bytes:
+			figures["unused"] += ": more than the " + c.Asked.String() + " that was refused."
+		case c.Free.Has() && c.Free.Bytes+c.Slack.Bytes >= c.Asked.Bytes:
+			figures["unused"] += ", and " + c.Free.String() + " of the card is free: together more than the " + c.Asked.String() + " that was refused, neither alone."
+		default:
+			figures["unused"] += "."
+		}
+	}
+	switch {
+	case figures["unused"] == "":
+		figures["unused"] = "Memory is reserved and not in use."
+	case c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*9:
+		figures["need"] = "But this program fills the card (" + c.Mine.String() + " of " + c.Total.String() + "), so a little less work helps as surely."
+	case cures.QuarterOfCard(c):
+		figures["need"] = "But " + c.Asked.String() + " in one piece is much for a card of " + c.Total.Round() + ": less work in that operation helps as surely."
+	}
+	return figures
+}
+
+// heldFigures say what a message with some figures tells of who holds the card.
+func heldFigures(c *ledger.Case) map[string]string {
+	figures := cures.Scene(c)
+	held := ""
+	switch {
+	case c.Total.Has() && c.Free.Has() && !c.Mine.Has() && c.Total.Bytes > c.Free.Bytes:
+		held = units.AmountWithin(c.Total.Bytes-c.Free.Bytes, c.Total.Within+c.Free.Within) + " of the " + c.Total.String() + " was in use; how much of that is this program's, the message does not say as it stands here. Nearly all: its own model or work is too large. Little: another program holds the card."
+	case clues.Unaccounted(c):
+		held = "This program holds " + c.Mine.String() + " of " + c.Total.String() + ", and the message does not say what is free: others hold the rest, or the driver refused for a reason of its own."
+	case c.Total.Has() && c.Mine.Has() && c.Others.Has() && !ledger.FillsCard(c):
+		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own, and " + c.Others.String() + " is outside it: a CUDA context takes 300 to 600 MiB of that, a desktop or another program the rest."
+	case c.Total.Has() && c.Mine.Has():
+		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own; the piece that was refused is only the last one."
+	default:
+		held = "The message does not say who holds the card: this program by its own model or work, or another one."
+	}
+	figures["held"], figures["stage"] = held, stageOf(c)
+	if clues.Unaccounted(c) {
+		figures["stage"] = ""
+	}
+	return figures
+}
+
+// stageOf says what the moment of the failure tells.
+func stageOf(c *ledger.Case) string {
+	switch {
+	case cures.Loading(c):
+		return "It failed while weights went to the card, before any work, so batch and length do not matter."
+	case cures.LateStep(c):
+		return "Steps had gone well before: something grows from step to step, or this one was larger."
+	case c.Training():
+		return "A training step holds weights, gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with the batch."
+	case c.Phase == "inference", c.Phase == "":
+		return ""
+	}
+	return "When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept."
+}
+
+// notOnHost: the memory of a card, though the log may not show whose.
+func notOnHost(c *ledger.Case) bool { return c.Backend != "cpu" }
