@@ -3,6 +3,7 @@ package torch
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -13,7 +14,7 @@ const inductorSource = "pytorch/torch/_inductor/codegen/wrapper.py"
 // compiledFigures say what the buffer is, where its sizes come to what was asked
 // for.
 func compiledFigures(c *ledger.Case) map[string]string {
-	out := scene(c)
+	out := cures.Scene(c)
 	out["shape"] = tensors.Compiled(c)
 	return out
 }
@@ -36,11 +37,11 @@ var compiledCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/compiled-buffer", Kinds: refused, Said: []string{"empty_strided_cuda("}, Figures: compiledFigures,
-		If: when.All(ownCard, when.Not(lateStep), func(c *ledger.Case) bool { return tensors.Compiled(c) != "" }), Among: ownDoing,
+		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return tensors.Compiled(c) != "" }), Among: ownDoing,
 		Headline: "ran out of memory in compiled code, making a tensor of {asked}",
 		Means:    "The failing line of compiled code (`torch.compile`) states it: {shape}. The largest of these sizes that is batch, length or pixels is what to lower.[[ {mine} of {total} was held already.]] Compiled code joins operations and mostly needs less than the same without it.",
 		Not:      "Allocator settings[[: {slack} to gain]].",
-		Cures:    []cause.Cure{halveStep, cheaperTraining, lighter, halfWeights},
-		Later:    kept, Sources: []string{inductorSource, memoryFAQ},
+		Cures:    []cause.Cure{cures.HalveStep, cures.CheaperTraining, cures.Lighter, halfWeights},
+		Later:    cures.Kept, Sources: []string{inductorSource, memoryFAQ},
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -17,7 +18,7 @@ func training(c *ledger.Case) bool { return c.Training() }
 
 // mineFirst is for a message that shows no total and much of this program's own.
 var mineFirst = cause.Cure{
-	Fix: "lower_batch_size", Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce,
+	Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce,
 	If: func(c *ledger.Case) bool { return c.Mine.Bytes > 2*units.GiB && !ledger.Before2020(c) },
 }
 
@@ -47,32 +48,32 @@ var (
 // the figures say what cannot be the cause.
 var fullCards = []cause.Card{
 	{
-		ID: "pytorch/fixed-part", Kinds: allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
+		ID: "pytorch/fixed-part", Kinds: cures.Allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
 		Headline: "ran out of memory in training: what every step holds fills the {card} card",
 		Means:    "Batch 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and the optimizer's values, about 16 bytes per trained parameter with Adam, whatever the batch.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`): gradients and optimizer values are kept for trained parameters only."},
-			shareOut,
+			cures.ShareOut,
 			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "`bitsandbytes.optim.AdamW8bit` in place of AdamW: 2 bytes per parameter instead of 8."},
 			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Cost: "slower steps", Told: "DeepSpeed ZeRO with `offload_optimizer` to the CPU; 12 bytes of RAM a parameter."},
 		},
-		Sources: []string{allocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy"}, Figures: scene,
+		Sources: []string{allocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy"}, Figures: cures.Scene,
 	},
 	{
-		ID: "pytorch/full-on-load", Kinds: allocators, If: when.All(full, loading), Among: ownDoing,
+		ID: "pytorch/full-on-load", Kinds: cures.Allocators, If: when.All(full, cures.Loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
 		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
-			smallerModel,
+			cures.SmallerModel,
 			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/evaluation", Kinds: allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
+		ID: "pytorch/evaluation", Kinds: cures.Allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
 		Headline: "ran out of memory in the evaluation",
 		Means:    "A function that evaluates was at work, and nothing in the traceback turns gradients off. Then every forward pass keeps its layers' results as training does, beside what training left on the card; and the pictures or samples of an evaluation are often larger, its batch too.[[ {mine} of {total} is this program's own.]]",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: {slack} to gain.]]",
@@ -84,13 +85,13 @@ var fullCards = []cause.Card{
 		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
 	},
 	{
-		ID: "pytorch/late-step", Kinds: allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/late-step", Kinds: cures.Allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, cures.LateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
 		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
 			keepNumbers, boundLargest,
-			{Fix: "expandable_segments", If: when.Not(splitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
+			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
 			fromCheckpoint,
 		},
 		Figures: func(c *ledger.Case) map[string]string {
@@ -102,31 +103,31 @@ var fullCards = []cause.Card{
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
-		ID: "pytorch/full-in-training", Kinds: allocators, If: when.All(full, training), Among: ownDoing,
+		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "{settings}. `empty_cache()`: what is held is in use.",
-		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, lastLayer, cheaperTraining, shareOut, lighterOptimizer}, Figures: scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
+		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{halveModel, halveStep, halveOld, lighter, freshStart, freeOthers}, Figures: scene,
+		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, cures.Lighter, cures.FreshStart, cures.FreeOthers}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/shared-card", Kinds: allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "{settings}.",
-		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, lastLayer, cheaperTraining, shrinkModel, lessToo}, Figures: scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/rank-apart", Kinds: allocators, Said: []string{"local_rank: 0 (pid:"}, If: when.All(onOneCard, farRank, ledger.Crowded, when.Not(ledger.Roomy)),
+		ID: "pytorch/rank-apart", Kinds: cures.Allocators, Said: []string{"local_rank: 0 (pid:"}, If: when.All(onOneCard, farRank, ledger.Crowded, when.Not(ledger.Roomy)),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: most of its card belongs to processes that it does not see",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
@@ -135,12 +136,12 @@ var fullCards = []cause.Card{
 			{Fix: "select_gpu", Title: "See whether the ranks share a card, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
 			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},
 			noCopy,
-			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, loading)), Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
 		},
-		Figures: scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
+		Figures: cures.Scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
 	},
 	{
-		ID: "pytorch/rank-full", Kinds: allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
 		Not:      "Killing processes before you know that they are not ranks of this job.",
@@ -148,16 +149,16 @@ var fullCards = []cause.Card{
 			{Fix: "kill_stale_process", Title: "See whether the others are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "Something foreign that is yours, such as an earlier launch: end it by its PID."},
 			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
 			noCopy,
-			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, loading, smallCard)), Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading, cures.SmallCard)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
 		},
-		Figures: scene, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
+		Figures: cures.Scene, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},
 	{
-		ID: "pytorch/no-total", Kinds: allocators, If: func(c *ledger.Case) bool {
+		ID: "pytorch/no-total", Kinds: cures.Allocators, If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && (!c.Total.Has() || cutBehindTotal(c)) && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
 		Means: "{asked} was refused; the message, as it stands here, does not say {unsaid}.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
-		Cures: []cause.Cure{endListed, mineFirst, lookFirst, halveStep, smallerModel}, Figures: unsaid,
+		Cures: []cause.Cure{cures.EndListed, mineFirst, cures.LookFirst, cures.HalveStep, cures.SmallerModel}, Figures: unsaid,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 }
@@ -170,7 +171,7 @@ func cutBehindTotal(c *ledger.Case) bool {
 
 // unsaid is scene with what the message leaves open.
 func unsaid(c *ledger.Case) map[string]string {
-	figures := scene(c)
+	figures := cures.Scene(c)
 	figures["unsaid"] = "how large the card is nor who holds it"
 	if c.Total.Has() {
 		figures["unsaid"] = "who holds the other memory of this " + c.Total.Round() + " card: the figures behind its size are cut off"

@@ -4,13 +4,14 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // simulatorBeside is for reinforcement learning whose environments are simulated
 // and drawn on the same card.
 var simulatorBeside = cause.Card{
-	ID: "pytorch/simulator-beside", Kinds: allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
+	ID: "pytorch/simulator-beside", Kinds: cures.Allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
 	Said:  []string{"SPS:", "global_step=", "episodic_return", "mani_skill", "sapien", "isaacgym", "isaaclab", "num_envs", "habitat_sim", "madrona", "genesis/engine", "rollout/ep_rew_mean", "ep_rew_mean"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: the process holds {library} beside PyTorch, most likely its simulator",
@@ -26,7 +27,7 @@ var simulatorBeside = cause.Card{
 
 // otherLibraryBeside is for a process in which another library holds much.
 var otherLibraryBeside = cause.Card{
-	ID: "pytorch/other-library", Kinds: allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
+	ID: "pytorch/other-library", Kinds: cures.Allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: another library of the same process holds {library}",
 	Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands: another library has it, which the message does not name. A serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), TensorFlow or JAX with their pools, ONNX Runtime's arena; CUDA's context and NCCL explain a few hundred MiB only. It took its part first, so that PyTorch found the card full.",
@@ -39,7 +40,7 @@ var otherLibraryBeside = cause.Card{
 			{For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."},
 		}},
 		{Fix: "select_gpu", Title: "Or give PyTorch's part a card of its own", Cost: "needs one", Told: "`.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
-		lessInput,
+		cures.LessInput,
 	},
 	Sources: []string{allocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -30,15 +31,15 @@ var (
 		},
 	}
 	halfBits = cause.Cure{
-		Fix: "mixed_precision", If: when.Not(when.Any(has(fact.MixedPrecision), ledger.Before2020, halfTooLarge)), Title: "Compute it in 16 bit", Cost: "hardly any quality",
+		Fix: "mixed_precision", If: when.Not(when.Any(cures.Has(fact.MixedPrecision), ledger.Before2020, cures.HalfTooLarge)), Title: "Compute it in 16 bit", Cost: "hardly any quality",
 		Told: "{half16} around the forward pass (training: with a `GradScaler`) halves what the layers keep.",
 	}
 	checkpointed = cause.Cure{
-		Fix: cheaperTraining.Fix, If: cheaperTraining.If, Title: cheaperTraining.Title, Cost: cheaperTraining.Cost,
+		Fix: cures.CheaperTraining.Fix, If: cures.CheaperTraining.If, Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
 		Told: "Gradient checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
 	halfWeights = cause.Cure{
-		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, halfTooLarge)), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
+		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
 		Told: "`model.half()` and `x.half()` halve weights and what is computed.",
 	}
 	inPieces = cause.Cure{
@@ -52,11 +53,11 @@ var (
 )
 
 // shapesOfHuge is the same where half of it would not fit either.
-var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: halfTooLarge, Title: shapesOfLine.Title, Cost: shapesOfLine.Cost, Told: shapesOfLine.Told}
+var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: cures.HalfTooLarge, Title: shapesOfLine.Title, Cost: shapesOfLine.Cost, Told: shapesOfLine.Told}
 
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
-	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(quarterOfCard, when.Not(manySamples)),
+	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(cures.QuarterOfCard, when.Not(manySamples)),
 	Told: "{asked} for a single result is what pictures at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
 }
 
@@ -117,14 +118,14 @@ var operationCards = []cause.Card{
 }
 
 // operationCard is about one operation on a card that is this program's own.
-func operationCard(id operation.ID, where, means string, cures ...cause.Cure) cause.Card {
+func operationCard(id operation.ID, where, means string, list ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
-		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(loading, otherLibrary, ledger.AbsurdSize, lateStep, inApp))),
+		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
 		Not:      "Allocator settings[[: {slack} to gain at most]].",
-		Later:    kept, Cures: append([]cause.Cure{evaluateFreely}, cures...), Figures: recording,
+		Later:    cures.Kept, Cures: append([]cause.Cure{evaluateFreely}, list...), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
 }
@@ -137,7 +138,7 @@ var evaluateFreely = cause.Cure{
 }
 
 // manySamples: the log states a batch of several.
-func manySamples(c *ledger.Case) bool { return batch(c)["batch"] != "" }
+func manySamples(c *ledger.Case) bool { return cures.Batch(c)["batch"] != "" }
 
 // evaluating: a function of the reader's own that evaluates is at work, and no
 // frame turns gradients off.
@@ -154,9 +155,9 @@ func evaluating(c *ledger.Case) bool {
 
 // recording is scene with what a function that works in place says of gradients.
 func recording(c *ledger.Case) map[string]string {
-	figures := scene(c)
+	figures := cures.Scene(c)
 	figures["recording"], figures["times"] = "", ""
-	if room := c.Total.Bytes - c.Mine.Bytes; room > 0 && halfTooLarge(c) {
+	if room := c.Total.Bytes - c.Mine.Bytes; room > 0 && cures.HalfTooLarge(c) {
 		figures["times"] = strconv.FormatInt(ledger.CeilDiv(c.Asked.Bytes, room), 10)
 	}
 	for _, f := range ledger.Trace(c) {

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -73,7 +74,7 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
 			{Fix: "select_gpu", Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
-			endListed, lookFirst,
+			cures.EndListed, cures.LookFirst,
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
 	},
@@ -88,7 +89,7 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
 			{Fix: "select_gpu", Title: "Check that the job sees all of its cards, and no earlier launch", Kind: "shell", Text: "echo $CUDA_VISIBLE_DEVICES; nvidia-smi", Told: "The other cards should be nearly empty while it fails; an old launch is ended by its PID.", Cost: "Free."},
 			{Fix: "load_in_8bit", If: placedByMap, Title: "Lighter copies: the base in 8 or 4 bit for a LoRA", Told: "About 1.1 or 0.6 GB per billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
-			lighterOptimizer, halveStep,
+			cures.LighterOptimizer, cures.HalveStep,
 		},
 		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222", "transformers/src/transformers/modeling_utils.py"}, Solved: 1,
 	},
@@ -109,9 +110,9 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Headline: "ran out of graphics memory, as cuBLAS wanted its workspace",
 		Means:    "cuBLAS, the matrix library, wanted a few MiB to a few hundred for itself and did not get them, so the card was full before this line. The message does not say who filled it: this program (its weights, or a batch), or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
 		Not:      "Reinstalling CUDA, as a rule.",
-		Later:    kept, Figures: scene,
+		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			endListed, lookFirst, halveStep, otherCard,
+			cures.EndListed, cures.LookFirst, cures.HalveStep, cures.OtherCard,
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
@@ -123,8 +124,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Not:      "A smaller batch: at this point activations are gone.[[ {settings}]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "At once: let PyTorch grow its segments", Cost: "none"},
-			{Fix: "offload_optimizer", If: when.All(flatPiece, has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
-			{Fix: "shard_training", If: when.All(flatPiece, when.Not(has(fact.Sharded))), Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
+			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
+			{Fix: "shard_training", If: when.All(flatPiece, when.Not(cures.Has(fact.Sharded))), Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
 			{Fix: "upgrade_version", Title: "An Adam that makes no copies", Cost: "none", Told: "The fused one (PyTorch 2.0 and later) does the update in one kernel; Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
 			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
 			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`)."},
@@ -257,7 +258,7 @@ func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
 
 // twins say what is beside this rank, and what that leaves idle.
 func twins(c *ledger.Case) map[string]string {
-	out := scene(c)
+	out := cures.Scene(c)
 	out["beside"], out["idle"] = "Beside this process another rank of the same launch has taken "+c.Others.String()+" of this card, which should be on its own", ""
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and beside it lies " + c.Others.String() + " more, about what another rank with the same model takes. So both put their copy on GPU 0"
@@ -270,20 +271,20 @@ func twins(c *ledger.Case) map[string]string {
 var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: when.All(ownCard, when.Not(lateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
-		Later:    kept, Figures: secondStep, Cures: []cause.Cure{halveStep, halveOld, keepSecond, loosePieces, looseBefore, cheaperTraining, lighterOptimizer},
+		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, keepSecond, loosePieces, looseBefore, cures.CheaperTraining, cures.LighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
-		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && lateStep(c) },
+		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && cures.LateStep(c) },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory after many steps had gone well",
 		Means:    "What was too large from the start would have failed in the first step. So as a rule something grows with the steps: what a loop keeps on the card (a replay buffer, a list of results, losses with their graphs), or, less often, one sample larger than all before, or another program that came to the card meanwhile. The message has no figures; a print every few steps tells.",
 		Not:      "A smaller batch alone: if memory climbs, it only dies later. `empty_cache()`: what is kept is in use.",
-		Cures:    []cause.Cure{keepNumbers, endListed, lookFirst, boundLargest, fromCheckpoint},
+		Cures:    []cause.Cure{keepNumbers, cures.EndListed, cures.LookFirst, boundLargest, fromCheckpoint},
 		Sources:  []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{
@@ -294,7 +295,7 @@ var lateCards = []cause.Card{
 		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. {shown}",
 		Not:      "A smaller batch: no batch was made yet.",
 		Cures: []cause.Cure{
-			endListed, room.IdleCard, room.EndTabled, lookFirst, otherCard,
+			cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, cures.OtherCard,
 			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
@@ -306,7 +307,7 @@ var lateCards = []cause.Card{
 		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
 		Not:      "A smaller batch or picture: nothing of the data is there yet. Allocator settings.",
 		Cures: []cause.Cure{
-			endListed, room.IdleCard, room.EndTabled, lookFirst, otherCard,
+			cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, cures.OtherCard,
 			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
@@ -319,8 +320,8 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory at work; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
-		Later:    kept, Figures: scene,
-		Cures:   []cause.Cure{halveStep, halveOld, endListed, lookFirst, cheaperTraining, smallerModel},
+		Later:    cures.Kept, Figures: cures.Scene,
+		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -331,10 +332,10 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
-		Later:    kept, Figures: scene,
+		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			endListed, lookFirst,
-			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},
+			cures.EndListed, cures.LookFirst,
+			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: cures.HalveStep.Ways},
 			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "`CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails; restart the notebook kernel or the machine, for a process that died can leave the driver in a bad state; with several cards take another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
@@ -347,8 +348,8 @@ var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Let go
 // loosePieces is for a reserve of PyTorch's that would have been enough in one
 // piece.
 var (
-	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(splitEra)), Title: "A cheap try: {slack} of its own lie unused in pieces", Cost: "none as a rule"}
-	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, splitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: splitSize}
+	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "A cheap try: {slack} of its own lie unused in pieces", Cost: "none as a rule"}
+	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, cures.SplitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: cures.SplitSize}
 )
 
 func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB }
@@ -361,7 +362,7 @@ func stepBefore(c *ledger.Case) bool {
 
 // secondStep is scene with what a step that had gone well before says.
 func secondStep(c *ledger.Case) map[string]string {
-	figures := scene(c)
+	figures := cures.Scene(c)
 	figures["second"] = ""
 	if stepBefore(c) {
 		figures["second"] = "A step was counted before, so one fits an empty card. The next has more beside it: what the optimizer made at the end of the first (Adam: 8 bytes per parameter), and what the loop still holds of it, such as an output, a loss or a metric with its graph."

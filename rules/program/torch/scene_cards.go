@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -18,7 +19,7 @@ import (
 // onOneCard: the allocator of a card names what there is and what it holds, and
 // no limit of its own applies.
 func onOneCard(c *ledger.Case) bool {
-	return c.Root(allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+	return c.Root(cures.Allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
 }
 
 func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
@@ -42,8 +43,8 @@ var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextT
 // program that has nothing narrower to say.
 var figureCards = []cause.Card{
 	{
-		ID: "pytorch/tensorflow-beside", Kinds: allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
-		If:    when.All(onOneCard, ledger.Crowded, when.Not(listed)),
+		ID: "pytorch/tensorflow-beside", Kinds: cures.Allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
+		If:    when.All(onOneCard, ledger.Crowded, when.Not(cures.Listed)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory: TensorFlow, in the same process, has taken the card",
 		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting up beside it, which takes nearly all of a card at its first use, whatever it needs.",
@@ -52,18 +53,18 @@ var figureCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Let TensorFlow take only what it needs", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
 			{Fix: "cpu_offload", Title: "Or keep it off the card", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
-			room.IdleCard, lookFirst, otherCard,
+			room.IdleCard, cures.LookFirst, cures.OtherCard,
 		},
 		Sources: []string{allocatorSource, "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth"},
 	},
 	{
-		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
+		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{endListed, room.IdleCard, room.EndTabled, lookFirst, loosePieces, looseBefore, lessOfOwn, otherCard,
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, loosePieces, looseBefore, lessOfOwn, cures.OtherCard,
 			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -71,15 +72,15 @@ var figureCards = []cause.Card{
 	simulatorBeside,
 	otherLibraryBeside,
 	{
-		ID: "pytorch/over-the-card", Kinds: allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
+		ID: "pytorch/over-the-card", Kinds: cures.Allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Closing programs that hold a little. {settings}.",
-		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, lighter, lighterOptimizer, freshStart}, Figures: over,
+		Cures:    []cause.Cure{cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer, cures.FreshStart}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
-		ID: "pytorch/one-piece-far-too-large", Kinds: allocators, If: when.All(onOneCard, farTooLarge),
+		ID: "pytorch/one-piece-far-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, farTooLarge),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: {times} times the card",
 		Means:    "No setting bridges that: a shape is wrong, a broadcast made a matrix of everything by everything, or an input was never cut to size. Where a size grows with the square of a count, a tenth of the count is a hundredth of the memory.",
@@ -96,7 +97,7 @@ var figureCards = []cause.Card{
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/nothing-on-card", Kinds: allocators, If: when.All(onOneCard, neverFitting, room.NothingHeld, when.Not(farTooLarge), func(c *ledger.Case) bool {
+		ID: "pytorch/nothing-on-card", Kinds: cures.Allocators, If: when.All(onOneCard, neverFitting, room.NothingHeld, when.Not(farTooLarge), func(c *ledger.Case) bool {
 			return len(c.Stack) == 1
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -113,31 +114,31 @@ var figureCards = []cause.Card{
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
 			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
-			noScores,
+			cures.NoScores,
 		},
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
 	{
-		ID: "pytorch/one-piece-too-large", Kinds: allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
+		ID: "pytorch/one-piece-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
 		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
-		Cures:    []cause.Cure{smallerInput, noScores, findShape},
+		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
 		Sources:  []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/refused-though-free", Kinds: allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, hiddenLimit, slackWouldDo))),
+		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, so something else refused, and the log does not show what: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
 		Not:      "A larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
-			pagesFirst, lessBooked,
+			cures.PagesFirst, cures.LessBooked,
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
 			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			onWindows,
+			cures.OnWindows,
 			{Fix: "upgrade_version", Title: "If it always fails at the same amount: driver and PyTorch", Cost: "half an hour", Told: "Update both. On AMD, Intel and shared graphics look up how much a program may take of the memory."},
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996", "https://github.com/ROCm/legacy-rocm-build/issues/6661", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
@@ -145,11 +146,11 @@ var figureCards = []cause.Card{
 	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
-		ID: "pytorch/large-piece", Kinds: allocators, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
+		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, cures.QuarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
 		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large picture or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "An allocator setting: the piece is too large, not the gap.",
-		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
@@ -162,7 +163,7 @@ func bare(c *ledger.Case) bool {
 // slackCard is about memory that lies unused in pieces.
 func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
+		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
 		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
@@ -171,8 +172,8 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		Cures: []cause.Cure{
 			closeFirst,
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller pictures", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
-			{Fix: "expandable_segments", If: when.Not(splitEra)},
-			{Fix: "max_split_size", If: splitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: splitSize},
+			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
 			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Or need less: 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
 		},
@@ -219,7 +220,7 @@ var closeFirst = cause.Cure{
 
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
-	figures := scene(c)
+	figures := cures.Scene(c)
 	figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process."
 	if slackBridges(c) {
 		figures["futile"] = ""
@@ -230,11 +231,11 @@ func occupants(c *ledger.Case) map[string]string {
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
-	case ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
+	case cures.Ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
 		figures["who"] = "another job or user, another container, an earlier run that never ended"
 	}
 	figures["rest"] = "A CUDA context takes 300 to 600 MiB of that, the rest is something else: " + figures["who"] + "."
-	if listed(c) {
+	if cures.Listed(c) {
 		figures["rest"] = "The message lists who has it" + fix.Occupants(c, ": ") + ". Usual reasons: " + figures["who"] + "."
 	}
 	p, tabled := room.Holder(c)
@@ -242,7 +243,7 @@ func occupants(c *ledger.Case) map[string]string {
 	if tabled {
 		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
 	}
-	if !listed(c) && !tabled {
+	if !cures.Listed(c) && !tabled {
 		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
 	}
 	return figures
@@ -250,7 +251,7 @@ func occupants(c *ledger.Case) map[string]string {
 
 // over says by how much this program and its request exceed the card.
 func over(c *ledger.Case) map[string]string {
-	figures := scene(c)
+	figures := cures.Scene(c)
 	figures["over"] = units.AmountWithin(c.Mine.Bytes+c.Asked.Bytes-c.Total.Bytes, c.Mine.Within+c.Asked.Within+c.Total.Within)
 	return figures
 }

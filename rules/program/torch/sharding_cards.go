@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -39,7 +40,7 @@ var shardingCards = []cause.Card{
 		Sources: []string{"pytorch/torch/distributed/fsdp/_init_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "pytorch-lightning/src/lightning/pytorch/strategies/fsdp.py"},
 	},
 	{
-		ID: "pytorch/second-copy", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, asksAgain, ranked), Figures: copyFigures,
+		ID: "pytorch/second-copy", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, asksAgain, cures.Ranked), Figures: copyFigures,
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory: it asked for as much again as it holds, a second copy of the whole model",
 		Means:    "{again} That is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so that more cards under data parallelism change nothing.",

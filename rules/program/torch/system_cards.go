@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -73,7 +74,7 @@ var systemCards = []cause.Card{
 		Headline: "reached the limit for graphics on a Mac of {ram}",
 		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]][[ {together}]]",
 		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
-		Later:    kept, Figures: macMemory,
+		Later:    cures.Kept, Figures: macMemory,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Make one step smaller", Cost: "slower", Ways: []cause.Way{{For: fix.Training, Text: "{less}"}}},
 			{Fix: "use_smaller_model", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Keep less of each step, and train less", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
@@ -88,15 +89,15 @@ var systemCards = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},
 	{
-		ID: "pytorch/xpu-runtime", Kinds: []fact.Kind{fact.XPURuntime}, Figures: scene,
+		ID: "pytorch/xpu-runtime", Kinds: []fact.Kind{fact.XPURuntime}, Figures: cures.Scene,
 		Headline: "was stopped by Intel's Level Zero runtime: out of memory, or of something else",
 		Means:    "The runtime below PyTorch gave up, without figures. OUT_OF_DEVICE_MEMORY and OUT_OF_HOST_MEMORY mean what they say; OUT_OF_RESOURCES is also what a kernel gets that its driver cannot run, or that comes after one that had failed. The line it names may be a later one than the one that failed.",
 		Not:      "Settings of `PYTORCH_CUDA_ALLOC_CONF`: they are for NVIDIA.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", If: names("resources"), Title: "First another version: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season; if it ran before an update, the ones from then."},
-			{Fix: "lower_batch_size", Title: "Half the work, to see whether it is memory", Cost: "slower, or less detail", Ways: lessAtOnce},
+			{Fix: "upgrade_version", If: cures.Names("resources"), Title: "First another version: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season; if it ran before an update, the ones from then."},
+			{Fix: "lower_batch_size", Title: "Half the work, to see whether it is memory", Cost: "slower, or less detail", Ways: cures.LessAtOnce},
 			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free", Told: "On a desktop Intel graphics share RAM or a small card with all windows (Task Manager: GPU memory).", Kind: "shell", Text: "xpu-smi ps"},
-			{Fix: "upgrade_version", If: when.Not(names("resources")), Title: "It fails with little work too: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season."},
+			{Fix: "upgrade_version", If: when.Not(cures.Names("resources")), Title: "It fails with little work too: driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season."},
 		},
 		Sources: []string{"https://github.com/intel/torch-xpu-ops/issues/1761", "https://github.com/pytorch/pytorch/issues/190972"},
 	},
@@ -118,8 +119,8 @@ var systemCards = []cause.Card{
 		Means:    "Metal gives no single piece of that size, however much memory is free. {asked} for one tensor is what an operation makes of the whole input: attention scores written out, which grow with the square of the length or of the pixels, all pairs of something, a batch as a whole.",
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one piece stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Less in that operation", Cost: "slower, or less detail", Ways: lessInput.Ways},
-			{Fix: "efficient_attention", If: mayBeAttention, Title: noScores.Title, Cost: noScores.Cost, Told: noScores.Told},
+			{Fix: "lower_batch_size", Title: "Less in that operation", Cost: "slower, or less detail", Ways: cures.LessInput.Ways},
+			{Fix: "efficient_attention", If: cures.MayBeAttention, Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "cpu_offload", Title: "That operation on the processor", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line that fails, or the whole program without the Mac's GPU."},
 			{Fix: "upgrade_version", Title: "A newer PyTorch and macOS", Cost: "half an hour", Told: "Later releases compute more operations in parts."},
 		},
@@ -129,9 +130,9 @@ var systemCards = []cause.Card{
 		ID: "pytorch/mac-rest", Kinds: []fact.Kind{fact.MPSAlloc}, Figures: metalFigures,
 		Means: "A Mac's graphics use its ordinary memory, shared with all programs.[[ {hold}]][[ {asked} more was refused.]][[ {lifted}]]",
 		Not:   "`torch.cuda` settings, bitsandbytes: both are for NVIDIA.",
-		Later: kept,
+		Later: cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Less at once", Cost: "slower, or less detail", Ways: lessAtOnce},
+			{Fix: "lower_batch_size", Title: "Less at once", Cost: "slower, or less detail", Ways: cures.LessAtOnce},
 			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, keep no tensors, and call `torch.mps.empty_cache()` between the parts."},
 			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", If: when.Not((*ledger.Case).Training)},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Keep less of each step", Cost: "a quarter slower", Told: "For example {cheaper}"},
@@ -153,8 +154,8 @@ func metalOwn(c *ledger.Case) string {
 
 // metalFigures say who holds what of a Mac's graphics memory.
 func metalFigures(c *ledger.Case) map[string]string {
-	f, figures := c.F(), batch(c)
-	figures["less"], figures["cheaper"], figures["other"] = less(c, figures["batch"]), cheaperOnMac(c), metalOwn(c)
+	f, figures := c.F(), cures.Batch(c)
+	figures["less"], figures["cheaper"], figures["other"] = cures.Less(c, figures["batch"]), cheaperOnMac(c), metalOwn(c)
 	figures["allocated"], figures["hold"], figures["lifted"] = "", "", ""
 	if f.Allocated != nil {
 		figures["allocated"] = units.Amount(f.Allocated.Bytes)
@@ -181,8 +182,8 @@ func macMemory(c *ledger.Case) map[string]string {
 		if !ledger.Near(c.Limit.Bytes, recommended*17/10, units.GiB/20) {
 			continue
 		}
-		figures := batch(c)
-		figures["less"], figures["cheaper"] = less(c, figures["batch"]), cheaperOnMac(c)
+		figures := cures.Batch(c)
+		figures["less"], figures["cheaper"] = cures.Less(c, figures["batch"]), cheaperOnMac(c)
 		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
 		figures["together"] = ""
 		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -56,7 +57,7 @@ var loadingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
-		If:    when.All(ranked, ledger.Allocator, when.Not(when.Any(ledger.Crowded, ranksOnOneCard, twinRanks, func(c *ledger.Case) bool { return c.Signal("second_model") != nil }))),
+		If:    when.All(cures.Ranked, ledger.Allocator, when.Not(when.Any(ledger.Crowded, ranksOnOneCard, twinRanks, func(c *ledger.Case) bool { return c.Signal("second_model") != nil }))),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading: each rank puts the whole model on its own card",
 		Means:    "The launcher starts one process for each card, and each loads all of the weights before anything is shared out. More cards do not help at this point.[[ This one holds {mine} of {total} already and was not through.]][[ {model} needs {w16} per card at 16 bit, {w4} at 4 bit.]]",

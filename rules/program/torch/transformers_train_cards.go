@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -36,7 +37,7 @@ var trainOnLoRA = cause.Cure{
 }
 
 var pagedAdam = cause.Cure{
-	Fix: "optimizer_8bit", If: when.Not(has(fact.SmallOptimizer)), Title: "8-bit Adam, paged to RAM when it is tight",
+	Fix: "optimizer_8bit", If: when.Not(cures.Has(fact.SmallOptimizer)), Title: "8-bit Adam, paged to RAM when it is tight",
 	Told: "2 bytes per parameter instead of 8 (pip install bitsandbytes):",
 	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "None worth mentioning.",
 }
@@ -65,7 +66,7 @@ var trainerCards = []cause.Card{
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
 		Cures: []cause.Cure{
 			trainOnLoRA, pagedAdam,
-			{Fix: "use_smaller_model", If: has(fact.SmallOptimizer), Title: "All of it trained: a smaller model", Cost: "quality", Told: "8-bit Adam is on already. Weights, gradients and its values must fit together: a model of a third of the size, or a card three times as large."},
+			{Fix: "use_smaller_model", If: cures.Has(fact.SmallOptimizer), Title: "All of it trained: a smaller model", Cost: "quality", Told: "8-bit Adam is on already. Weights, gradients and its values must fit together: a model of a third of the size, or a card three times as large."},
 			{Fix: "shard_training", Title: "Full training over several cards (ZeRO-3 or FSDP)", Told: "Divides the 16 bytes by the number of cards. With one card: ZeRO-2 with the optimizer offloaded, 12 bytes of RAM a parameter."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
