@@ -42,7 +42,7 @@ var callLines = []struct {
 	function      string
 	line, version int
 }{
-	{"__call__", 476, 3}, {"__call__", 492, 100}, {"__call__", 500, 101}, {"__call__", 600, 105},
+	{"__call__", 360, 3}, {"__call__", 492, 100}, {"__call__", 500, 101}, {"__call__", 600, 105},
 	{"_call_impl", 760, 107}, {"_call_impl", 930, 108}, {"_call_impl", 1080, 109}, {"_call_impl", 1129, 111}, {"_call_impl", 1220, 113}, {"_call_impl", 1570, 204},
 }
 
@@ -112,7 +112,7 @@ func ForEra(c *ledger.Case, text string, without func(text string, at int) strin
 
 // since are the fixes that a PyTorch has only from a version on.
 var since = map[string]int{
-	"gradient_checkpointing": 4, "mixed_precision": 106, "optimizer_8bit": 108, "max_split_size": 108, "expandable_segments": 200, "load_in_8bit": 110, "load_in_4bit": 113,
+	"gradient_checkpointing": 4, "mixed_precision": 106, "optimizer_8bit": 108, "max_split_size": 110, "expandable_segments": 200, "load_in_8bit": 110, "load_in_4bit": 113,
 	"enable_flash_attention": 110, "quantize_kv_cache": 200, "use_lora": 106,
 }
 

@@ -127,3 +127,9 @@ const (
 	CudaNotes       = "https://pytorch.org/docs/stable/notes/cuda.html#memory-management"
 	MemoryFAQ       = "https://pytorch.org/docs/stable/notes/faq.html"
 )
+
+// NewerAllocator is for a reserve in pieces where nothing can join them yet.
+var NewerAllocator = cause.Cure{
+	Fix: "upgrade_version", Title: "A newer PyTorch, which can use the pieces", Cost: "an installation", If: func(c *ledger.Case) bool { return code.TooNew(c, "max_split_size") },
+	Told: "By its message this one is 1.9 or older. From 1.10 on `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole, from 2.1 on `expandable_segments:True` lets them grow.",
+}

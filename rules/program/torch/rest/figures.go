@@ -110,6 +110,7 @@ var Figures = []cause.Card{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "At once, and free to try: let PyTorch grow its segments", Cost: "none as a rule"},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower", Ways: cures.LessInput.Ways},
+			cures.NewerAllocator,
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.CheaperTraining, cures.SmallerModel,
