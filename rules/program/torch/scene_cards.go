@@ -150,7 +150,7 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
 		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large picture or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "An allocator setting: the piece is too large, not the gap.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
