@@ -233,5 +233,12 @@ func bfcStats(m text.Message, x *fact.Failure) {
 	if at := m.Log.Next("sumtotalofin-usechunks", m.At); at >= 0 {
 		k := m.Log.Find(bfcLimit, at, at+600)
 		x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
+		if m.Log.Find(poolTaken, at, at+400).Ok() {
+			m.Log.Signal(m.Facts, "pool_taken", at)
+		}
 	}
 }
+
+// poolTaken: all of the share was taken from the driver, so that nobody else
+// holds a part of it (bfc_allocator.cc, 2.1 and later).
+var poolTaken = text.NewPattern(`memory_limit_:\d{1,16}availablebytes:0(?!\d)`)

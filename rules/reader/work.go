@@ -2,6 +2,7 @@ package reader
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -164,17 +165,8 @@ func (w *who) said() (work string, line int) {
 			}
 		}
 	}
-	most, others := 0, 0
-	for i, n := range votes {
-		if n > votes[most] {
-			most = i
-		}
-	}
-	for i, n := range votes {
-		if i != most {
-			others = max(others, n)
-		}
-	}
+	ranked := slices.Sorted(slices.Values(votes[:]))
+	most, others := slices.Index(votes[:], ranked[len(ranked)-1]), ranked[len(ranked)-2]
 	if votes[most] < max(spoken[most].enough, 2*others) {
 		return "", 0
 	}

@@ -69,7 +69,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Predict in small batches", Told: "In place of `model(x)`, which takes all of x at once:", Kind: "python", Text: "y = model.predict(x, batch_size=8)   # x: a NumPy array; a tf.data pipeline sets it by .batch(8)", Cost: "None for the result"},
 			{Fix: "stream_dataset", Title: "Take outputs off the card as they come", Kind: "python", Text: "y = np.concatenate([model(part, training=False).numpy() for part in dataset])   # dataset is batched", Cost: "None worth mentioning"},
-			lookAtCard,
+			lookBeside,
 		},
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
@@ -81,7 +81,7 @@ var tensorFlowCards = []cause.Card{
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "The samples that go into `feed_dict`; a script's own option sets them (batch size, views, passes or samples at a time), so set that to 1 first, to see whether it runs at all.", Cost: "More runs"},
-			lookAtCard,
+			lookBeside,
 			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height, or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
@@ -120,7 +120,7 @@ var tensorFlowCards = []cause.Card{
 		Not:      "A smaller batch: it is 1. Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Half the width and height is a quarter of the activations; crop, or scale down before training (a script's own scale or crop size).", Cost: "Detail"},
-			lookAtCard,
+			lookBeside,
 			{Fix: "restart_session", Title: "A notebook: restart its kernel before each training", Told: "An earlier model, or a training that failed, keeps its share until the process ends.", Cost: "What was computed"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Compute in 16 bit", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later, before the model is built", Cost: "None as a rule on RTX and newer cards"},
 		},
@@ -145,12 +145,13 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
 		Cause: cause.Fragmentation, Weight: cause.Strong, Figures: poolFigures,
 		Headline: "had {left} of its share left, but not {asked} in one piece",
-		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. Either that is in pieces, as happens when tensors of changing sizes come and go, or it was never taken because another program holds it: `nvidia-smi` shows the second.",
+		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. {pieces}",
 		Not:      "Memory growth: it makes pieces more likely, not less.",
 		Cures: []cause.Cure{
 			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2; set it before the program starts.", Kind: "env", Text: "export TF_GPU_ALLOCATOR=cuda_malloc_async", Cost: "None worth mentioning"},
 			{Fix: "lower_batch_size", Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
-			lookAtCard,
+			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Signal("pool_taken") != nil }, Title: "Smaller pictures, or shorter sequences", Told: "Half the width and height is a quarter of each tensor.", Cost: "Detail"},
+			lookBeside,
 		},
 		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
 	},
@@ -161,7 +162,7 @@ var tensorFlowCards = []cause.Card{
 		Means:    "The operation that failed belongs to the optimizer. Adam keeps two numbers for each weight, in 32 bit, made at the first step; with weights and gradients that is four times the weights, whatever the batch. {asked} is one piece of it. What else fills the card is not in the message.",
 		Not:      "A smaller batch alone: this state has the same size at batch 1.",
 		Cures: []cause.Cure{
-			lookAtCard,
+			lookBeside,
 			{Fix: "use_smaller_model", Title: "Train fewer weights", Told: "`layer.trainable = False` for the lower layers before `compile`: frozen weights get neither gradients nor state. A huge Dense or Embedding layer is most of it as a rule; `model.summary()` shows it.", Cost: "Perhaps accuracy"},
 			{Fix: "lower_batch_size", Title: "An optimizer with less state, and a smaller batch", Told: "`tf.keras.optimizers.SGD(momentum=0.9)` keeps one number for each weight, plain SGD none; the learning rate has to be chosen anew.", Cost: "Tuning"},
 		},
@@ -245,9 +246,19 @@ var tensorFlowCards = []cause.Card{
 	},
 }
 
+// lookBeside is lookAtCard where others may hold a part of the share.
+var lookBeside = func() cause.Cure {
+	cure := lookAtCard
+	cure.If = func(c *ledger.Case) bool { return c.Signal("pool_taken") == nil }
+	return cure
+}()
+
 // poolFigures are what the allocator's dump says of TensorFlow's share.
 func poolFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "left": ""}
+	out := map[string]string{"used": "", "left": "", "pieces": "Either that is in pieces, as happens when tensors of changing sizes come and go, or it was never taken because another program holds it: `nvidia-smi` shows the second."}
+	if c.Signal("pool_taken") != nil {
+		out["pieces"] = "The whole share had been taken from the driver (`available bytes: 0`), so that no other program holds it: it lies in pieces, as happens when tensors of changing sizes come and go. With so little left, a somewhat smaller batch or picture helps as surely."
+	}
 	if f := c.F(); f.Limit != nil && f.Allocated != nil && f.Limit.Bytes >= f.Allocated.Bytes {
 		out["used"], out["left"] = f.Allocated.String(), units.Amount(f.Limit.Bytes-f.Allocated.Bytes)
 	}

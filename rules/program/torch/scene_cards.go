@@ -175,8 +175,8 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
-			cures.NewerAllocator,
 			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Or need less: 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
+			cures.NewerAllocator,
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}
