@@ -136,10 +136,11 @@ var llamaLoadCards = []cause.Card{
 		Not:   "A shorter context or batch alone: it failed before either was allocated.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep those in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N), which has to hold nearly the whole file. Most models so large are such a mixture.", "slower than a card, much faster than whole layers in RAM")),
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality, and it stays fast"),
-			does("kill_stale_process", "See what else is on the card", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free"),
+			belowCards(does("kill_stale_process", "See what else is on the card", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),
 		},
-		Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
+		Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/common/arg.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 	{
 		ID: "llama.cpp/state", Kinds: refused, If: buffer("state"),
@@ -311,4 +312,18 @@ func benchNumbers(c *ledger.Case) map[string]string {
 // devices: it then runs on the processor, and an 8-bit cache needs it.
 func oldVulkan(c *ledger.Case) bool {
 	return onVulkan(c) && dialect.Said(c, []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model"})
+}
+
+// largestCard is more than a card of a workstation holds.
+const largestCard = 64 * units.GiB
+
+// aboveCards and belowCards bind a cure to what was asked for in one piece.
+func aboveCards(cure cause.Cure) cause.Cure {
+	cure.If = func(c *ledger.Case) bool { return c.Asked.Bytes > largestCard }
+	return cure
+}
+
+func belowCards(cure cause.Cure) cause.Cure {
+	cure.If = func(c *ledger.Case) bool { return c.Asked.Bytes <= largestCard }
+	return cure
 }

@@ -61,6 +61,9 @@ func numbers(c *ledger.Case) map[string]string {
 	case "weights", "compute":
 		if out["had"] == "" && out["left"] == "" {
 			out["doubt"] = open
+			if c.Asked.Bytes > largestCard {
+				out["doubt"] = "Hardly any single card holds that much."
+			}
 		}
 	case "kv":
 		switch set, ok := c.Setting("ctx_size"); {
