@@ -318,7 +318,7 @@ var lateCards = []cause.Card{
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory at work; the message has no figures",
-		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
+		Means:    "{refuser}; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel},
@@ -330,7 +330,7 @@ var lateCards = []cause.Card{
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Means:    "{refuser}. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{

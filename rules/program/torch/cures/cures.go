@@ -196,6 +196,10 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["sharding"] = ""
 	}
 	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
+	figures["refuser"] = "The driver refused, not PyTorch's allocator, which would have given figures"
+	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
+		figures["refuser"] = "A PyTorch as old as this one says no more when memory runs out"
+	}
 	figures["settings"] = allocatorSettings(c)
 	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
