@@ -22,7 +22,7 @@ var optionWords = []string{
 
 // optionNames are the settings that names of options stand for.
 var optionNames = []struct{ setting, names string }{
-	{fact.OptionBatch, `(?:train_|per_gpu_|local_)?batch_?size(?:_per_gpu|_train)?|samples_per_gpu|ims_per_batch`},
+	{fact.OptionBatch, `(?:train_|per_gpu_|local_|(?:per_device_|micro_)(?:train_)?)?batch_?size(?:_per_gpu|_train)?|samples_per_gpu|ims_per_batch`},
 	{fact.OptionSize, `(?:train_)?(?:crop|img|image|input)_size|imgsz|resolution`},
 	{fact.OptionLength, `max_len(?:gth)?|max_seq_len(?:gth)?|seq_len(?:gth)?|num_points|n_points|num_frames|clip_len`},
 	{fact.OptionHalf, `(?:use_)?(?:fp16|amp)`},

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -37,7 +36,6 @@ var trainerLines = slices.Concat(
 	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
 		"Killing subprocess", "local_rank:", "Sending process"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
-	text.OnAny(scriptBatch, "batch_size", "batch-size"),
 )
 
 var cardPattern = text.NewPattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUMgb)`)
@@ -46,21 +44,6 @@ var cardPattern = text.NewPattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?ma
 func unslothCard(m text.Message) int {
 	if k := m.Around(cardPattern, 100, 40); k.Ok() {
 		text.Card(m.Facts, fact.Device{Index: -1, Name: k.Text("name"), Backend: "cuda", Total: k.Size("total"), Line: k.Line()}, m.Log.LineText(m.At))
-	}
-	return m.End
-}
-
-var batchFlag = text.NewPattern(`--?(?<name>(?:per_device_|micro_|train[_-])*batch[_-]size(?:_per_gpu)?)['"]?[,=]?['"]?(?<n>\d{1,5})(?![\d.])`)
-
-// scriptBatch reads "python train.py --batch_size 8" and the list of arguments
-// that launchers print (['main.py', '--batch_size', '8']). Where no script
-// stands it is an advice or a usage line, as a rule.
-func scriptBatch(m text.Message) int {
-	k := m.Around(batchFlag, len("--per_device_train_"), 30)
-	if k.Ok() && strings.Contains(m.Log.LineText(m.At), ".py") {
-		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{
-			Name: text.SettingName(k.Lower("name")), Value: k.Lower("n"), Line: k.Line(), Flag: "--" + k.Text("name"),
-		})
 	}
 	return m.End
 }
