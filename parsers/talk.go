@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -22,6 +23,7 @@ const (
 // same in every program.
 func talk(l *text.Log, f *fact.Facts) {
 	at, next := 0, 0 // of lines that were not read yet
+	told := len(f.Stages) > 0 || PhaseOf(f) != "unknown"
 	for i := range f.Failures[:min(len(f.Failures), talkFailures)] {
 		x := &f.Failures[i]
 		for at < len(l.Lines) && l.Lines[at].Number < x.Line {
@@ -35,7 +37,23 @@ func talk(l *text.Log, f *fact.Facts) {
 			}
 			if !strings.HasPrefix(line, "    ") && !strings.Contains(line, `File "`) && !strings.Contains(line, `File \"`) {
 				f.Talk = append(f.Talk, fact.Word{Text: line, Line: l.Lines[k].Number})
+				if phase := saidPhase(line); phase != "" && l.Lines[k].Number <= x.EndLine && !told && x.Framework == "pytorch" {
+					f.Stages = append(f.Stages, fact.Stage{Phase: phase, Line: l.Lines[k].Number})
+				}
 			}
 		}
 	}
+}
+
+// doing are the words of progress lines and reports that tell of input at work
+// in a model that is not trained.
+var doing = strings.Fields("encoding rendering generate transcribing transcription diarization scoring predicting predict inferring evaluating segmenting detecting upscaling inpaint inpainting denoising reranking")
+
+// saidPhase is the phase that a line of a program's own tells, "" for none.
+func saidPhase(line string) string {
+	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r < 'a' || r > 'z' })
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(doing, w) }) {
+		return "inference"
+	}
+	return ""
 }
