@@ -37,8 +37,8 @@ func talk(l *text.Log, f *fact.Facts) {
 			}
 			if !strings.HasPrefix(line, "    ") && !strings.Contains(line, `File "`) && !strings.Contains(line, `File \"`) {
 				f.Talk = append(f.Talk, fact.Word{Text: line, Line: l.Lines[k].Number})
-				if phase := saidPhase(line); phase != "" && l.Lines[k].Number <= x.EndLine && !told && x.Framework == "pytorch" {
-					f.Stages = append(f.Stages, fact.Stage{Phase: phase, Line: l.Lines[k].Number})
+				if !told && x.Framework == "pytorch" && l.Lines[k].Number <= x.EndLine && atWork(line) {
+					f.Stages = append(f.Stages, fact.Stage{Phase: "inference", Line: l.Lines[k].Number})
 				}
 			}
 		}
@@ -49,11 +49,8 @@ func talk(l *text.Log, f *fact.Facts) {
 // in a model that is not trained.
 var doing = strings.Fields("encoding rendering generate transcribing transcription diarization scoring predicting predict inferring evaluating segmenting detecting upscaling inpaint inpainting denoising reranking")
 
-// saidPhase is the phase that a line of a program's own tells, "" for none.
-func saidPhase(line string) string {
+// atWork reports a line that has one of them.
+func atWork(line string) bool {
 	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r < 'a' || r > 'z' })
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(doing, w) }) {
-		return "inference"
-	}
-	return ""
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(doing, w) })
 }

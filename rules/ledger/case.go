@@ -41,7 +41,8 @@ type Case struct {
 	Operation string
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
-	near map[string]bool
+	TorchLatest *int // what code.Latest found, looked up once
+	near        map[string]bool
 	// cards are the figures of cards that somebody has asked for, by card.
 	cards map[string]map[string]string
 	// trace are the frames of [Trace], nil until somebody asks, and traced the

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -11,9 +12,15 @@ import (
 // Latest is the newest PyTorch that can have made a log, 1.9 as 109; 0 where
 // nothing bounds it. Advice is for that version: what came later is not there.
 func Latest(c *ledger.Case) int {
-	if stated := TorchVersion(c); stated != 0 {
-		return stated
+	if c.TorchLatest == nil {
+		v := cmp.Or(TorchVersion(c), newestByLines(c))
+		c.TorchLatest = &v
 	}
+	return *c.TorchLatest
+}
+
+// newestByLines is the same where the log does not state the version.
+func newestByLines(c *ledger.Case) int {
 	latest := 0
 	bound := func(version int) {
 		if version != 0 && (latest == 0 || version < latest) {
