@@ -14,6 +14,18 @@ func cardWasFull(c *ledger.Case) bool {
 }
 
 var xgboostCards = []cause.Card{{
+	ID: "xgboost/spark", Said: []string{"ml.dmlc.xgboost4j", "XGBoostSpark"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+	Headline: "ran out of a card's memory in a Spark task",
+	Means:    "Each XGBoost worker is one Spark task and puts its share of the rows on the card, quantised to bins, for a moment also as they came.[[ {asked} was wanted, {free} was left.]] What else lies there: other tasks of the same executor, and RAPIDS, which takes most of the card as a pool at its start.",
+	Not:      "Executor memory and `spark.executor.memoryOverhead`: they are RAM.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "More workers, each with fewer rows", Cost: "as many cards as workers", Told: "Raise `num_workers` of the estimator; each needs a card of its own. Fewer bins do as much: `max_bin` 64 (256 by default), `max_depth` 6."},
+		{Fix: "balance_split", Title: "One task on a card", Cost: "fewer tasks at a time", Kind: "text", Text: "`spark.executor.resource.gpu.amount=1` and `spark.task.resource.gpu.amount=1`: a fraction lets several tasks share it."},
+		{Fix: "limit_framework_preallocation", Title: "RAPIDS is on: leave room beside its pool", Cost: "none as a rule", Kind: "text", Text: "`spark.rapids.memory.gpu.pool=NONE`, or `spark.rapids.memory.gpu.allocFraction=0.3`."},
+	},
+	Sources: []string{"xgboost/jvm-packages/xgboost4j-spark-gpu", "https://github.com/dmlc/xgboost/issues/8292"},
+}, {
 	ID: "xgboost/card-taken", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	If:       cardWasFull,
 	Headline: "found the card full: {free} were left, and it asked for {asked}",
@@ -30,7 +42,7 @@ var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", If: when.Not(cardWasFull), Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of the card's memory while it built its table or a tree",
-	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count. If the message lists free and requested memory, a request far below what is free points to another program or to pieces.",
+	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count.",
 	Not:      "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "QuantileDMatrix, float32 and fewer bins", Told: "In place of `DMatrix` (XGBoost 1.7 and later); keep X in RAM, as a NumPy array:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
