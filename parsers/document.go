@@ -23,7 +23,7 @@ const (
 func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
 	at := l.LineIndex(x.At)
 	own, ok := shown(l.Lines[at])
-	if !ok || figureCount(x) > 1 || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") {
+	if !ok || figureCount(x) > 1 || at > 0 && traceLine(strings.TrimSpace(l.Lines[at-1].Text)) || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") {
 		return false
 	}
 	least := leastDocument

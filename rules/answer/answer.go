@@ -96,6 +96,11 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 	card := program.CardOf(own, causes[0].Card)
 	t := card.For(c)
 	not, _ := t.Tell(card.Not)
+	for _, setting := range []string{"llocator setting", "expandable_segments", "max_split_size"} { // which may bridge the gap
+		if at := strings.Index(not, setting); at >= 0 && c.Shortfall.Has() && c.Slack.Bytes > max(c.Shortfall.Bytes, units.GiB) {
+			not = strings.TrimSpace(Without(not, at))
+		}
+	}
 	later, _ := t.Tell(card.Later)
 	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }

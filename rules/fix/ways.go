@@ -26,24 +26,21 @@ func Way(c *ledger.Case, of string) bool {
 	case Training:
 		return c.Training() || c.Phase != "inference" && (work == "" || slices.Contains(trained, work))
 	case Using:
-		return !c.Training() && !makesPictures(c)
+		return !c.Training() && (ownCode(c) || !strings.HasSuffix(work, "-generation")) // whose program calls the model
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
 	case Text:
 		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
-		return !c.Training() && (work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil)
+		return !c.Training() && (work == "" && !ownCode(c) && c.Reader.Cards < 2 || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil)
 	case Sound:
 		return work == "audio"
+	case "A game or renderer":
+		return c.Reader.Language != "python" && work == ""
 	case "trtllm-serve":
 		return !c.Says("triton-server") // the log shows which of its two servers it is
 	}
 	return true
-}
-
-// makesPictures: nobody calls the model by hand, the program makes pictures.
-func makesPictures(c *ledger.Case) bool {
-	return strings.HasSuffix(c.Reader.Work, "-generation") && !ownCode(c)
 }
 
 // ownCode: the log shows frames of a script, whose author knows what it makes.
