@@ -60,8 +60,6 @@ func Settled(c *ledger.Case, of string) bool {
 		return work == "text-inference"
 	case Pictures:
 		return slices.Contains(pictures, work)
-	case Sound:
-		return true
 	}
 	return false
 }

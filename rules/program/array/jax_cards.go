@@ -50,6 +50,19 @@ var (
 
 var jaxCards = []cause.Card{
 	{
+		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "had no room on the card for the compiled code itself",
+		Means:    "XLA had compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, and the pool takes three quarters of the card at the first use; so what is beside it was full: another process, a second notebook with a pool of its own, or PyTorch or TensorFlow in this one.",
+		Not:      "A smaller batch: the pool was not what ran out.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "A smaller pool for JAX", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
+			lookAtCard,
+			{Fix: "restart_session", Title: "Restart the kernel, one notebook on the card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
+		},
+		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
+	},
+	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card full: even {asked} was refused",
