@@ -114,9 +114,10 @@ var vllmLoadCards = []cause.Card{
 		Means:    "{failed}: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
 		Not:      noShareYet,
 		Cures: []cause.Cure{
+			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit. If it is one already, see that this option is set.", Cost: "slight loss of quality"}),
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM make 4 bit of this one while it loads (bitsandbytes has to be installed). {where}", "slight loss of quality"),
 			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
-			added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower"),
+			given(when.Not(stage.OnAscend), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", "vllm/model_executor/layers/linear.py", "vllm/config/offload.py"},
 	},

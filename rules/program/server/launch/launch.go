@@ -5,6 +5,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,9 +71,13 @@ func Hundredths(name string, u func(c *ledger.Case) float64) Choice {
 // Share writes a share to the hundredth.
 func Share(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
 
-// Doubled sets an option to twice what the log shows, at least 2.
+// Doubled sets an option to twice what the log shows, at least 2. Where it shows
+// no number, the card that failed tells how many there are at least, and usual
+// numbers are powers of two.
 func Doubled(name string) Choice {
-	return Whole(name, func(c *ledger.Case) int { return 2 * max(1, ledger.IntSetting(c, name)) })
+	return Whole(name, func(c *ledger.Case) int {
+		return 2 * max(1, cmp.Or(ledger.IntSetting(c, name), 1<<bits.Len(uint(ledger.GPU(c)))))
+	})
 }
 
 // Divided is a number that the log shows, else what is usual, divided.

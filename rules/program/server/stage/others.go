@@ -25,3 +25,6 @@ func Others(c *ledger.Case) (others []fact.Process, bytes int64, known bool) {
 	}
 	return others, bytes, known
 }
+
+// OnAscend: Huawei's NPUs, for which vLLM has neither bitsandbytes nor offloading.
+func OnAscend(c *ledger.Case) bool { return c.Backend == "npu" }
