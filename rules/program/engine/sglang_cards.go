@@ -352,4 +352,4 @@ var sglangRunCards = []cause.Card{
 }
 
 // SGLangCards are SGLang's: the static share has a direction.
-var SGLangCards = slices.Concat(sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards)
+var SGLangCards = slices.Concat(sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards, sglangBareCards)

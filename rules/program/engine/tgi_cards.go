@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -66,7 +67,9 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 }
 
 // TGICards are those of Text Generation Inference.
-var TGICards = []cause.Card{
+var TGICards = slices.Concat(tgiBareCards[:1], tgiCards, tgiBareCards[1:])
+
+var tgiCards = []cause.Card{
 	{
 		ID: "tgi/tiny", Kinds: []fact.Kind{fact.TGIWarmup}, If: TGITiny, Figures: tgiBatch,
 		Headline: "failed in its warm-up; {tokens} prompt tokens are too few to blame",

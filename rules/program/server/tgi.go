@@ -21,7 +21,7 @@ var TGI = program.Program{
 	Work:  "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Cards: engine.TGICards,
 	Sources: program.Sources{
-		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
+		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --cuda-memory-fraction --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",
 	},
 	Clues: map[string][]cause.Clue{
