@@ -61,6 +61,19 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
+		ID: "tensorflow/weight-made", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, func(c *ledger.Case) bool { return c.Asked.Bytes < units.GiB/4 }), Said: []string{"Assign[T=DT_", "/Initializer/", "/initial_value"}, Unsaid: []string{"optimizer/", "/Adam/"},
+		Cause: cause.LeakedProcess, Weight: cause.Decisive,
+		Headline: "had no room on the card for the weights, before the first step",
+		Means:    "The node that failed makes a weight ({asked}): no data was read yet. A weight of that size is small, so the card was full already: another process or notebook holds it, or TensorFlow's own share does, from a model made before in this process. Only where the weights come to gigabytes is it the model.",
+		Not:      "A smaller batch or picture: none is there yet.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "restart_session", Title: "Restart the kernel before each training", Cost: "the session is lost", Told: "An earlier model, or a training that failed, keeps its share until the process ends; `tf.keras.backend.clear_session()` frees it for models of the same process only."},
+			{Fix: "limit_framework_preallocation", Title: "Several processes have to share the card", Cost: "none as a rule", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start, in each of them; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
+		},
+		Sources: []string{bfcAllocator, tfGuide},
+	},
+	{
 		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: []string{"gradient_tape", "train_function", "Epoch 1/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card while predicting: a tensor of {asked} did not fit",
