@@ -263,7 +263,7 @@ func traceLine(t string) bool {
 
 var codeStarts = []string{
 	"def ", "class ", "import ", "from ", "func ", "fn ", "package ", "return", "if ", "elif ", "else", "for ", "while ", "try", "except", "catch", "raise ", "throw ", "with ",
-	"var ", "let ", "const ", "use ", "pub ", "#include", "assert", "}", "{", ")", "//", "/*", "* ", "@", "self.", "logger.", "print(", "switch ", "case ", "end", "async ", "await ",
+	"var ", "let ", "const ", "use ", "pub ", "#include", "assert", "}", "{", ")", "//", "/*", "* ", "@", "self.", "logger.", "print(", "switch ", "case ", "end", "async ", "await ", "r'", `r"`,
 }
 
 func codeLine(t string) bool {
@@ -274,5 +274,5 @@ func codeLine(t string) bool {
 		return true
 	}
 	last := t[len(t)-1]
-	return last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")
+	return strings.HasSuffix(t, ": int") || last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")
 }
