@@ -295,7 +295,7 @@ var lateCards = []cause.Card{
 		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. {shown}",
 		Not:      "A smaller batch: no batch was made yet.",
 		Cures: []cause.Cure{
-			cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, cures.OtherCard,
+			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
 			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
@@ -307,7 +307,7 @@ var lateCards = []cause.Card{
 		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
 		Not:      "A smaller batch or picture: nothing of the data is there yet. Allocator settings.",
 		Cures: []cause.Cure{
-			cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, cures.OtherCard,
+			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
 			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
@@ -334,7 +334,7 @@ var lateCards = []cause.Card{
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			cures.EndListed, cures.LookFirst,
+			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
 			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: cures.HalveStep.Ways},
 			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "`CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails; restart the notebook kernel or the machine, for a process that died can leave the driver in a bad state; with several cards take another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},

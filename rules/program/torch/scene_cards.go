@@ -53,7 +53,7 @@ var figureCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Let TensorFlow take only what it needs", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
 			{Fix: "cpu_offload", Title: "Or keep it off the card", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
-			room.IdleCard, cures.LookFirst, cures.OtherCard,
+			room.IdleCard, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
 		},
 		Sources: []string{allocatorSource, "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth"},
 	},
@@ -64,7 +64,7 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.LookFirst, loosePieces, looseBefore, lessOfOwn, cures.OtherCard,
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, lessOfOwn, cures.OtherCard,
 			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},

@@ -92,6 +92,13 @@ var (
 // LookFirst is the cure that costs nothing: see who holds the card.
 var LookFirst = look("kill_stale_process", when.Not(when.Any(Listed, room.Tabled)))
 
+// RuntimeFirst is for a notebook, whose earlier cells hold more than others as a
+// rule.
+var RuntimeFirst = cause.Cure{
+	Fix: "restart_session", Title: "Restart the notebook's runtime", Cost: "variables are lost, files stay", If: func(c *ledger.Case) bool { return c.Signal("notebook") != nil && !Listed(c) },
+	Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart; Jupyter: Kernel, Restart. What earlier cells or a run that failed left on the card is free then; on Colab and Kaggle nobody else is on it.",
+}
+
 // EndListed is the same where the message says who it is.
 var EndListed = cause.Cure{Fix: "kill_stale_process", If: Listed}
 
