@@ -191,13 +191,12 @@ type Code struct {
 // Settings of a script by what its options mean; the flag is the script's own
 // spelling.
 const (
-	Option            = "option_" // begins them all
-	OptionBatch       = "option_batch"
-	OptionSize        = "option_size"
-	OptionLength      = "option_length"
-	OptionHalf        = "option_half"
-	OptionCheckpoints = "option_checkpoints"
-	OptionWorkers     = "option_workers"
+	Option        = "option_" // begins them all
+	OptionBatch   = "option_batch"
+	OptionSize    = "option_size"
+	OptionLength  = "option_length"
+	OptionHalf    = "option_half"
+	OptionWorkers = "option_workers"
 )
 
 // OwnHint names the fact that holds what a program without a parser proposes

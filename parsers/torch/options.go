@@ -17,7 +17,7 @@ var Options = text.Parser{Name: "options", Context: optionWords, Parse: parseOpt
 var optionWords = []string{
 	"batch_size", "batch-size", "batchsize", "samples_per_gpu", "ims_per_batch", "crop_size", "img_size", "image_size", "imgsz", "input_size", "resolution",
 	"max_len", "max_seq_len", "seq_len", "num_points", "n_points", "num_frames", "clip_len",
-	"fp16", "use_amp", "gradient_checkpointing", "use_checkpoint", "grad_checkpoint", "num_workers", "workers_per_gpu", "--workers",
+	"fp16", "use_amp", "num_workers", "workers_per_gpu", "--workers",
 }
 
 // optionNames are the settings that names of options stand for.
@@ -26,7 +26,6 @@ var optionNames = []struct{ setting, names string }{
 	{fact.OptionSize, `(?:train_)?(?:crop|img|image|input)_size|imgsz|resolution`},
 	{fact.OptionLength, `max_len(?:gth)?|max_seq_len(?:gth)?|seq_len(?:gth)?|num_points|n_points|num_frames|clip_len`},
 	{fact.OptionHalf, `(?:use_)?(?:fp16|amp)`},
-	{fact.OptionCheckpoints, `gradient_checkpointing|use_checkpoint|grad_checkpoint(?:ing)?`},
 	{fact.OptionWorkers, `(?:num_)?workers(?:_per_gpu)?`},
 }
 
@@ -62,7 +61,7 @@ func options(f *fact.Facts, line string, number int) {
 	for _, m := range optionPair().FindAllStringSubmatch(line, mostOptions) {
 		for k, x := range optionNames {
 			name, value := m[k+2], strings.ToLower(m[len(m)-1])
-			if isSwitch := x.setting == fact.OptionHalf || x.setting == fact.OptionCheckpoints; name != "" && isSwitch != (value[0] <= '9') && !strings.Contains(value, ".") {
+			if isSwitch := x.setting == fact.OptionHalf; name != "" && isSwitch != (value[0] <= '9') && !strings.Contains(value, ".") {
 				f.Settings = append(f.Settings, fact.Setting{Name: x.setting, Flag: m[1] + name, Value: value, Line: number})
 			}
 		}
