@@ -42,6 +42,24 @@ var tgiBareCards = []cause.Card{
 	},
 }
 
+func inVLLM(c *ledger.Case) bool { return c.In("vllm") }
+
+// VLLMBareCards are vLLM's.
+var VLLMBareCards = []cause.Card{
+	{
+		ID: "vllm/no-figures", Kinds: onCard, If: when.All(inVLLM, withoutFigures),
+		Headline: "ran out of graphics memory; the message has no figures",
+		Means:    "Which step failed decides what helps. While the weights load, they are too large for the card, or something else is on it. After `Model loading took` it is the trial run with the largest batch, after `GPU KV cache size` CUDA graphs or a request that finds only what lies outside the share.",
+		Not:      "A shorter context alone once the cache is there: it takes the whole share at any length.",
+		Cures: []cause.Cure{
+			lookAtCards,
+			{Fix: "use_lower_quant", Title: "While weights load: smaller ones", Told: "An AWQ, GPTQ or FP8 checkpoint of the same model, or `--tensor-parallel-size` with more cards.", Cost: "slight loss of quality"},
+			{Fix: "lower_gpu_memory_utilization", Title: "After them: leave more of the card free", Told: "`--gpu-memory-utilization` 0.05 lower than today (0.9 unless set), `--max-num-seqs 32`.", Cost: "a smaller KV cache"},
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
+	},
+}
+
 var sglangBareCards = []cause.Card{
 	{
 		ID: "sglang/no-figures", Kinds: onCard, If: when.All(func(c *ledger.Case) bool { return c.In("sglang") }, withoutFigures),

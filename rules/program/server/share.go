@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -80,7 +81,7 @@ func (s share) lowered(c *ledger.Case) float64 {
 	}
 	now, _ := s.now(c)
 	less := max(s.off, 0.05)
-	if onIntel(c) && ledger.Roomy(c) {
+	if stage.OnIntel(c) && ledger.Roomy(c) {
 		return max(s.least, math.Floor((now-2*less)*100+1e-9)/100) // what is free does not say how much can be had
 	}
 	if f.Requested != nil && s.of(c) > 0 {

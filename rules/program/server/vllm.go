@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -54,7 +55,7 @@ var VLLM = program.Program{
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
-	Cards:    append(slices.Clip(vllmCards), compilerKilled("vllm")),
+	Cards:    slices.Concat(vllmCards, engine.VLLMBareCards, []cause.Card{compilerKilled("vllm")}),
 }
 
 var (

@@ -142,7 +142,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py"},
 	},
 	{
-		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, ledger.Roomy, onIntel),
+		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, ledger.Roomy, stage.OnIntel),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "was refused {asked} for its cache although {room} of the Intel card is reported free",
 		Means:    "It was taking the KV cache, piece by piece, when the driver refused one. vLLM plans the cache from the figure for free memory, and on Intel cards not all of that can be had: the driver, buffers of the other ranks and pinned system memory take their part. Which one, the log does not say; another program on the card is possible too.",
@@ -298,8 +298,6 @@ func afterGraphs(cure cause.Cure) cause.Cure {
 }
 
 func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
-
-func onIntel(c *ledger.Case) bool { return c.Backend == "xpu" }
 
 var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"} // in tracebacks of models that take pictures
 

@@ -28,3 +28,6 @@ func Others(c *ledger.Case) (others []fact.Process, bytes int64, known bool) {
 
 // OnAscend: Huawei's NPUs, for which vLLM has neither bitsandbytes nor offloading.
 func OnAscend(c *ledger.Case) bool { return c.Backend == "npu" }
+
+// OnIntel: Intel's cards, through PyTorch's xpu.
+func OnIntel(c *ledger.Case) bool { return c.Backend == "xpu" }
