@@ -75,21 +75,22 @@ func byPython(file string) int {
 }
 
 // newer are names that PyTorch has since a version, each with what did the same
-// before; "": nothing did, and the sentence goes.
+// before; "": nothing did, and the sentence goes. The newest stand first: what
+// takes a name's place may itself be too new. A part of a call or sentence, which
+// begins with a comma or blank, goes alone.
 var newer = []struct {
 	since         int
 	name, instead string
 }{
-	{4, "torch.no_grad()", ""}, {4, "torch.utils.checkpoint", ""}, {4, "loss.item()", "loss.data[0]"},
-	{106, ", prefetch_factor=2", ""}, {106, " (then without `prefetch_factor`)", ""},
-	{106, "torch.cuda.amp.", ""},
-	{109, "torch.inference_mode()", "torch.no_grad()"},
+	{203, "torch.amp.GradScaler(\"cuda\", ", "torch.cuda.amp.GradScaler("},
+	{200, "scaled_dot_product_attention", ""},
+	{111, ", use_reentrant=False", ""}, {111, "bitsandbytes", ""},
 	{110, `torch.autocast("cuda", dtype=torch.bfloat16)`, "torch.cuda.amp.autocast()"}, {110, `torch.autocast("cuda", dtype=torch.float16)`, "torch.cuda.amp.autocast()"},
 	{110, `torch.autocast("cuda")`, "torch.cuda.amp.autocast()"}, {110, `torch.autocast("cuda", dtype=half)`, "torch.cuda.amp.autocast()"},
-	{111, ", use_reentrant=False", ""},
-	{111, "bitsandbytes", ""},
-	{200, "scaled_dot_product_attention", ""},
-	{203, "torch.amp.GradScaler(\"cuda\", ", "torch.cuda.amp.GradScaler("},
+	{109, "torch.inference_mode()", "torch.no_grad()"},
+	{106, "torch.cuda.amp.", ""},
+	{106, ", prefetch_factor=2", ""}, {106, " (then without `prefetch_factor`)", ""},
+	{4, "torch.no_grad()", ""}, {4, "torch.utils.checkpoint", ""}, {4, "loss.item()", "loss.data[0]"},
 }
 
 // ForEra is a text in the names of the PyTorch that made the log: "" where it
