@@ -2,6 +2,7 @@ package array
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -19,7 +20,9 @@ var tensorflowWordings = []text.Wording{
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy),
-	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
+	text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
+	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle),
+	text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle),
 	text.On("Sum Total of in-use chunks", readBFCStats),
 	text.On("exceeds 10% of", text.When(text.Notices("tensorflow_ten_percent", "TensorFlow only remarks that one allocation is large: not an error."), text.Behind("systemmemory", 40))),
 }
@@ -58,6 +61,8 @@ func readBFC(m text.Message) int {
 		x.Backend = "xpu" // Intel's extension has a copy of the allocator
 	}
 	bfcStats(m, &x)
+	_, op, _ := strings.Cut(m.Log.LineText(m.At), "requested by op ")
+	node(m, strings.TrimSpace(op))
 	return m.Fail(x, m.Took(k))
 }
 
@@ -118,7 +123,7 @@ func readOOMTensor(m text.Message) int {
 	}
 	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
-	optimizerNode(m)
+	node(m, m.Find(nodePattern, 420).Text("name"))
 	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
 		m.Log.Signal(m.Facts, "tensorflow_1", m.At)
 	}
@@ -129,24 +134,27 @@ func readOOMTensor(m text.Message) int {
 }
 
 // The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.13
-// "[[{{node embeddings/Adam/Initializer/zeros}}]]".
-var nodePattern = text.NewPattern(`\[\[(?:\{\{)?node:?(?<name>[a-z_0-9/.]{1,160})`)
+// "[[{{node embeddings/Adam/Initializer/zeros}}]]", or "[Op:Mul] name: Adam/...".
+var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.]{1,160}(?:\]name:[a-z_0-9/.]{1,80})?)`)
 
 // gradientSum adds up the gradients of a tensor that is used several times:
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
-var optimizerSlot = text.NewPattern(`(?:^|/)(?:adam|adamw|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)`)
-
-// optimizerNode notes that the op belongs to the optimizer: its slots and
-// updates are as large as the weights, whatever the batch.
-func optimizerNode(m text.Message) {
-	k := m.Find(nodePattern, 420)
-	from, to, ok := k.Group("name")
-	if ok && m.Log.Find(optimizerSlot, from, to).Ok() {
-		signal(m, "optimizer_node", k.Line(), m.Log.LineText(from))
+// node states the op that failed, and the share of the card that TensorFlow was
+// given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0
+// with 4225 MB memory:  -> device: 0, name: NVIDIA A30, pci bus id".
+func node(m text.Message, name string) {
+	if name != "" {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_node", Text: name, Line: m.Log.Line(m.At)})
+	}
+	at := max(m.Log.Next("createddevice/job", 0), m.Log.Next("createdtensorflowdevice(/job", 0))
+	if k := m.Log.Find(sharePattern, at, min(at, m.At)+200); at >= 0 && k.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_share", Size: k.SizeIn("share", "m"), Text: k.Text("card"), Line: k.Line()})
 	}
 }
+
+var sharePattern = text.NewPattern(`device:gpu:\d{1,2}with(?<share>\d{1,7})mbmemory.{0,24}?name:(?<card>[^,]{3,40}),`)
 
 var (
 	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}[kmg]?)\(?(?<exact>\d{1,20})bytes\)?`)
@@ -208,10 +216,17 @@ func foldPoolSearch(f *fact.Facts) {
 	f.Failures = kept
 }
 
-// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":
-// as a rule memory, else a broken set-up.
-var readHandle = text.When(text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true}),
-	text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80))
+// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED" and
+// what follows from it: as a rule memory, else a broken set-up.
+func readHandle(m text.Message) int {
+	x := fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true}
+	if m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/") {
+		x.Framework = "jax"
+	}
+	return text.Fails(x)(m)
+}
+
+var noMemory = []text.Guard{text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80), text.Behind("resourceallocationfailed", 60)}
 
 var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
 

@@ -146,6 +146,7 @@ func onWindows(s step.Step) step.Step {
 			continue
 		}
 		if assignment, ok := strings.CutPrefix(line, "export "); ok {
+			assignment, _, _ = strings.Cut(assignment, "   #") // cmd would take it for a part of the value
 			name, value, _ := strings.Cut(assignment, "=")
 			lines = append(lines, "set "+assignment)
 			if s.Kind == "env" {

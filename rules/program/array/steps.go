@@ -34,7 +34,7 @@ var JAX = program.Program{
 		"limit_framework_preallocation": preallocation,
 	},
 	Checks: frameworkChecks,
-	Cards:  jaxCards,
+	Cards:  slices.Concat(jaxStateCards, jaxCards),
 }
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {
@@ -63,7 +63,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(crowdedCards, tensorFlowCards, tensorFlowRestCards),
+	Cards:  slices.Concat(startCards, crowdedCards, madeCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.
