@@ -67,7 +67,7 @@ func readBFC(m text.Message) int {
 }
 
 // asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
-var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?<limit_bytes>\d{1,16})inuse:(?<allocated_bytes>\d{1,16}))?`)
+var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?:0|(?<limit_bytes>[1-9]\d{0,15}))inuse:(?<allocated_bytes>\d{1,16}))?`)
 
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to
 // .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
@@ -124,9 +124,6 @@ func readOOMTensor(m text.Message) int {
 	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	node(m, m.Find(nodePattern, 420).Text("name"))
-	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
-		m.Log.Signal(m.Facts, "tensorflow_1", m.At)
-	}
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})
 	}
@@ -169,19 +166,13 @@ func readPoolSearch(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: poolPhase(m)}
+	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
+	if m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle") { // then the card filled up later
+		x.Phase = "unknown"
+	}
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
 	return text.Fails(x)(m) // the next try may stand on the same line
-}
-
-// poolPhase: the pool is taken at the start; after a handle could not be made
-// the card filled up later.
-func poolPhase(m text.Message) string {
-	if m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle") {
-		return "unknown"
-	}
-	return "startup_check"
 }
 
 // The level letter stands before the source file: "I external/local_xla/...".

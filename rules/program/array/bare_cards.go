@@ -117,7 +117,7 @@ var bareCards = []cause.Card{
 		Figures: func(*ledger.Case) map[string]string { return map[string]string{"look": "`nvidia-smi`"} },
 	},
 	{
-		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: mpiWords, If: noneKnown,
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(openCLWords, mpiWords...), If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
 		Means:    "A program of its own said so, in words or a code of the driver's.[[ {asked} was wanted and {have} was there: {lacks} too little.]][[ {piece}]] The log does not show who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
@@ -127,7 +127,7 @@ var bareCards = []cause.Card{
 			{Fix: "kill_stale_process", If: fullBefore, Title: "See what is on the card", Cost: "free"},
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: "Your own code", Text: "a tenth of the input shows whether it is the size; then work in blocks, free what is not needed before the next one, and check the sizes that you allocate: results of joins and pairs outgrow their inputs."},
-				{For: "A game or renderer", Text: "smaller textures, a lower resolution, fewer objects."},
+				{For: "Pictures, volumes, scenes", Text: "a lower resolution or a part at a time, fewer objects."},
 				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller pictures."},
 			}},
 			{Fix: "kill_stale_process", If: when.Not(fullBefore), Title: "See what else is on the card", Cost: "free"},
@@ -181,7 +181,7 @@ var bareCards = []cause.Card{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (MemoryError)",
-		Means:    "Python asked the system for RAM and was refused; the message has no size. On Linux the kernel would rather kill, so that a refusal speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most); on Windows for RAM and page file together. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
+		Means:    "Python asked the system for RAM and was refused; the message has no size. A single array beyond what is free in RAM and swap is refused at once; many small ones would rather get the program killed on Linux, so that a refusal then speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the bound. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
 			pageFile, lookWhy,

@@ -200,7 +200,7 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
+		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"}, Unsaid: []string{"deviceBufferPtr"},
 		Headline: "was refused by the driver: the card is full",
 		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
 		Not:      "Restarting the same number of processes: each takes its share again.",

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -158,6 +160,31 @@ func theirs(c *ledger.Case) int64 {
 	}
 	return total(c) - f.Free.Bytes - max(f.Allocated.Bytes, bytesOf(f.Limit)) - ledger.DriverContext
 }
+
+// beyondCard: more was asked for than the whole card has, by the driver's count.
+func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
+
+func beyondFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"times": ""}
+	if t := total(c); t > 0 {
+		out["times"] = strconv.FormatInt(max(ledger.Requested(c)/t, 1), 10)
+	}
+	return out
+}
+
+var beyondCards = []cause.Card{{
+	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard, Figures: beyondFigures,
+	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+	Headline: "wanted {asked} in one piece, of a card of {total}",
+	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
+	Not:      "Ending other programs, memory fractions, another allocator, a card of twice the size.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "One sample at a time, and a cap on the length", Told: "A micro batch of 1 and half the length show which side it is: half as much is the batch, a quarter the length. A server or trainer in front has options for both (micro batch size, maximum length).", Cost: "Slower"},
+		{Fix: "fix_shape", Title: "See the shapes without computing", Told: "JAX: `f` and `x` are the function that fails and its input; TensorFlow: `tf.debugging` or `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
+		{Fix: "efficient_attention", Title: "Never write that matrix", Told: "A fused attention (`jax.nn.dot_product_attention(..., implementation=\"cudnn\")`), scores in chunks (`jax.lax.map` over parts of the sequence), `jax.checkpoint` around the blocks.", Cost: "None as a rule"},
+	},
+	Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc", "https://docs.jax.dev/en/latest/jax.nn.html", "jax/_src/lax/control_flow/loops.py"},
+}}
 
 // tensorFlowRestCards hold where none of TensorFlow's does.
 var tensorFlowRestCards = []cause.Card{

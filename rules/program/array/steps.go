@@ -63,7 +63,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(startCards, crowdedCards, madeCards, tensorFlowCards, tensorFlowRestCards),
+	Cards:  slices.Concat(startCards, beyondCards, crowdedCards, madeCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.
@@ -135,7 +135,7 @@ var NumPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},
-	Cards: numpyCards,
+	Cards: slices.Concat(callCards, numpyCards),
 }
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {

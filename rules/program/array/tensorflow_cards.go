@@ -43,12 +43,10 @@ const weightProduct = "_grad/MatMul_1"
 
 // beforeKeras2: the message is of TensorFlow 1, which knows no policy of Keras for
 // 16 bit.
-func beforeKeras2(c *ledger.Case) bool {
-	return c.Signal("tensorflow_1") != nil || c.Near(sessionWords...)
-}
+func beforeKeras2(c *ledger.Case) bool { return c.Near(sessionWords...) }
 
 // sessionWords stand in tracebacks of a session, which TensorFlow 2 has no more.
-var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "tensorflow_backend.py", "estimator.train("}
+var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train("}
 
 var tensorFlowCards = []cause.Card{
 	{

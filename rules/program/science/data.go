@@ -23,7 +23,7 @@ var XGBoost = program.Program{
 		"stream_dataset":                step.Paste("text", "Feed the data by a `DataIter` and `ExtMemQuantileDMatrix` (XGBoost 3.0): see the tutorial \"Using XGBoost External Memory Version\"."),
 		"cpu_offload":                   step.Paste("python", "params[\"device\"] = \"cpu\"   # system memory is larger; before 2.0: tree_method \"hist\" in place of \"gpu_hist\""),
 	},
-	Cards: xgboostCards,
+	Cards: slices.Concat(xgboostCards, []cause.Card{boostHost}),
 }
 
 // LightGBM is LightGBM.
