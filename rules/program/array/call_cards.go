@@ -161,32 +161,6 @@ var callCards = []cause.Card{
 		},
 		Sources: []string{numpyError, "keras/src/utils/image_dataset_utils.py"},
 	},
-	{
-		ID: "numpy/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return ownLineHas(c, narrowed...) }, Unsaid: joined(densify, oneHot, allDist, dummies), Figures: callFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "had no RAM for a copy of a whole array (MemoryError)",
-		Means:    "`{own}` makes a new array beside the old one: for a moment both are there, and a list that it is made from as well. One request of that size is refused at once, also on Linux, if it is beyond what is free in RAM and swap; the message has no size.",
-		Not:      "A smaller batch, or anything about the graphics card: this is all the data, in RAM.",
-		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Convert a sample or a batch, not the whole", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is taken (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. From disk: `np.load(path, mmap_mode=\"r\")` (.npy; an .npz is read whole)."},
-			{Fix: "half_precision", Title: "No second copy", Cost: "none", Told: "Give `dtype=` where it is made; `astype(np.float32, copy=False)` copies only if it must; `del` the old one, or fill `np.empty(shape, np.float32)` in slices. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
-			swapBridge, lookCommitted, sixtyFour, lookRAM,
-		},
-		Sources: []string{numpyError, "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.astype.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
-	},
-	{
-		ID: "other/joblib", Said: []string{"TerminatedWorkerError", "A worker process managed by the executor was unexpectedly terminated"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "lost a worker of joblib (`n_jobs`), most likely for RAM",
-		Means:    "Each of the `n_jobs` processes has its own Python, its own copy of what it makes and often of the data; together they were too much, and the system ended one. (A crash in compiled code ends one in the same way; with one process it then fails alike.)",
-		Not:      "Settings of the graphics card.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer processes", Cost: "slower", Told: "`n_jobs=2` in place of -1, `pre_dispatch=\"n_jobs\"` in a search; `n_jobs=1` shows the true error if it is none of memory. A forest inside a grid search: `n_jobs` in one of the two only."},
-			{Fix: "stream_dataset", Title: "Share the data, do not copy it", Cost: "none", Told: "NumPy arrays above 1 MB are shared by memory map, tables and lists are copied to each: hand over arrays, float32. In Docker a small /dev/shm is no help: `JOBLIB_TEMP_FOLDER=/tmp`."},
-			{Fix: "lower_batch_size", Title: "Threads in place of processes", Cost: "slower for Python code", Kind: "python", Text: "with joblib.parallel_backend(\"threading\", n_jobs=4):\n    search.fit(X, y)   # your own call"},
-		},
-		Sources: []string{"https://joblib.readthedocs.io/en/stable/parallel.html", "sklearn/model_selection/_search.py"},
-	},
 }
 
 // tableCards are about calls of pandas.
@@ -217,4 +191,49 @@ var tableCards = []cause.Card{
 		},
 		Sources: []string{"pandas/core/groupby/groupby.py", "https://pandas.pydata.org/docs/user_guide/categorical.html", pandasScale},
 	},
+}
+
+// bareCallCards hold for a MemoryError without a size, where no traceback needs to
+// show NumPy's own files.
+var bareCallCards = []cause.Card{
+	{
+		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return ownLineHas(c, narrowed...) }, Unsaid: joined(densify, oneHot, allDist, dummies), Figures: callFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "had no RAM for a copy of a whole array (MemoryError)",
+		Means:    "`{own}` makes a new array beside the old one: for a moment both are there, and a list that it is made from as well. One request of that size is refused at once, also on Linux, if it is beyond what is free in RAM and swap; the message has no size.",
+		Not:      "A smaller batch, or anything about the graphics card: this is all the data, in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Convert a sample or a batch, not the whole", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is taken (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. From disk: `np.load(path, mmap_mode=\"r\")` (.npy; an .npz is read whole)."},
+			{Fix: "half_precision", Title: "No second copy", Cost: "none", Told: "Give `dtype=` where it is made; `astype(np.float32, copy=False)` copies only if it must; `del` the old one, or fill `np.empty(shape, np.float32)` in slices. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
+			swapBridge, lookCommitted, sixtyFour, lookRAM,
+		},
+		Sources: []string{numpyError, "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.astype.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/joblib", Said: []string{"TerminatedWorkerError", "A worker process managed by the executor was unexpectedly terminated"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "lost a worker of joblib (`n_jobs`), most likely for RAM",
+		Means:    "Each of the `n_jobs` processes has its own Python, its own copy of what it makes and often of the data; together they were too much, and the system ended one. A crash in compiled code ends one in the same way; with one process it then fails alike.",
+		Not:      "Settings of the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer processes", Cost: "slower", Told: "`n_jobs=2` in place of -1, `pre_dispatch=\"n_jobs\"` in a search; `n_jobs=1` shows the true error if it is none of memory. A forest inside a grid search: `n_jobs` in one of the two only."},
+			{Fix: "stream_dataset", Title: "Share the data, do not copy it", Cost: "none", Told: "NumPy arrays above 1 MB are shared by memory map, tables and lists are copied to each: hand over arrays, float32. In Docker a small /dev/shm is no help: `JOBLIB_TEMP_FOLDER=/tmp`."},
+			{Fix: "lower_batch_size", Title: "Threads in place of processes", Cost: "slower for Python code", Kind: "python", Text: "with joblib.parallel_backend(\"threading\", n_jobs=4):\n    search.fit(X, y)   # your own call"},
+		},
+		Sources: []string{"https://joblib.readthedocs.io/en/stable/parallel.html", "sklearn/model_selection/_search.py"},
+	},
+}
+
+// bareCalls are the cards of calls as other programs than NumPy meet them.
+func bareCalls() []cause.Card {
+	var out []cause.Card
+	for _, k := range callCards {
+		if k.Said == nil {
+			continue
+		}
+		k.ID = strings.Replace(k.ID, "numpy/", "other/", 1)
+		k.Kinds = []fact.Kind{fact.PythonMemory}
+		out = append(out, k)
+	}
+	return append(out, bareCallCards...)
 }

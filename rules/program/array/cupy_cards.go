@@ -44,6 +44,18 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
+		ID: "cupy/driver", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError}, Said: []string{"cupy_backends.", "cupy/cuda/", "cupy.cuda."},
+		Headline: "was refused memory by the driver, beside its own pool",
+		Means:    "CuPy's pool says so in words of its own (\"Out of memory allocating\"); this is the driver's answer to something beside it: the workspace of an FFT, of a solver or a sort, page-locked memory, or the first context. So what the pool keeps unused is in its way as well. The message has no size.",
+		Not:      "`free_all_blocks()` after the failure only: it helps before that call.",
+		Cures: []cause.Cure{
+			{Fix: "empty_cache", Title: "Give back what the pool keeps, before that call", Cost: "a little time", Kind: "python", Text: "del a, b   # what is done with\ncp.get_default_memory_pool().free_all_blocks()\ncp.fft.config.get_plan_cache().clear()   # plans keep their workspaces"},
+			{Fix: "lower_batch_size", Title: "A part at a time, in float32", Cost: "some rewriting", Told: "An FFT needs its result and a workspace as large again: one axis after another (`cp.fft.fft` along each), blocks of the others; complex64 in place of complex128."},
+			runtimeFirst, endHolder,
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/cufft.pyx", "https://docs.cupy.dev/en/stable/user_guide/fft.html"},
+	},
+	{
 		ID: "cupy/spacy", Kinds: []fact.Kind{fact.CuPyAlloc}, Said: []string{"spacy/training/", "spacy/pipeline/", "thinc/layers/", "thinc/backends/", "spacy/language.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "filled the card under spaCy: {asked} more did not fit",
@@ -200,7 +212,7 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"}, Unsaid: []string{"deviceBufferPtr"},
+		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
 		Headline: "was refused by the driver: the card is full",
 		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
 		Not:      "Restarting the same number of processes: each takes its share again.",

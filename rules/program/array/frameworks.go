@@ -22,7 +22,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
-	Cards:   slices.Concat(callCards, runtimeCards, []cause.Card{openCLCard}, bareCards),
+	Cards:   slices.Concat(bareCalls(), runtimeCards, []cause.Card{openCLCard}, bareCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {

@@ -11,7 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
-var anyCard = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory, fact.ORTDevice, fact.TorchAlloc}
+var anyCard = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}
 
 var lookPlain = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Told: "Full before the start: end what holds it, an earlier run as a rule.", Cost: "a look is free"}
 
@@ -47,7 +47,7 @@ var Torch7 = program.Program{
 			Means:    "Tables and strings of LuaJIT live in the lowest 1 to 2 GB of addresses, whatever RAM the computer has; tensors lie outside. So it is data in Lua tables: captions, vocabularies, JSON files.",
 			Not:      "More RAM, or a smaller batch.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Torch with Lua 5.2, which has no such limit", Cost: "half an hour", Kind: "shell", Text: "cd ~/torch && ./clean.sh && TORCH_LUA_VERSION=LUA52 ./install.sh"},
+				{Fix: "upgrade_version", Title: "Torch with Lua 5.2, which has no such limit", Cost: "half an hour", Told: "In the folder of Torch: `./clean.sh`, then `TORCH_LUA_VERSION=LUA52 ./install.sh`."},
 				{Fix: "fix_shape", Title: "Or keep data outside Lua's heap", Cost: "some rewriting", Told: "Tensors (`torch.CharTensor`), the `tds` package (`tds.Hash`, `tds.Vec`) in place of tables."},
 				{Fix: "lower_batch_size", Title: "Or a part of the data", Cost: "several runs", Told: "Smaller files, fewer threads that load (`-nDonkeys 1`)."},
 			},
@@ -67,26 +67,6 @@ var Torch7 = program.Program{
 			Sources: []string{"torch/cutorch/lib/THC/THCStorage.cu", "https://github.com/jcjohnson/neural-style"},
 		},
 	},
-}
-
-// CNTK is Microsoft's toolkit: its check of the driver is the one that ONNX
-// Runtime took over.
-var CNTK = program.Program{
-	Name: "cntk", Shown: "CNTK", Work: "vision", Edits: "code", Language: "python",
-	Proofs: []string{"expr=cudaMalloc((void**) &deviceBufferPtr", "cntk/", "CNTK::", "Microsoft::MSR::CNTK"},
-	Cards: []cause.Card{{
-		ID: "cntk/card", Kinds: anyCard, Said: []string{"deviceBufferPtr", "CNTK::", "cntk/"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "was refused memory on the card",
-		Means:    "CNTK asked the driver for one more buffer; the message has no size. A minibatch counts samples (for sequences: all their elements), and what it needs grows with it; what else is on the card the message does not say.",
-		Not:      "More RAM.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "A smaller minibatch", Cost: "slower", Told: "`minibatch_size_in_samples`/`next_minibatch(...)` in Python, `minibatchSize` in BrainScript; in evaluation, too."},
-			{Fix: "lower_context", Title: "Shorter sequences, smaller pictures", Cost: "detail", Told: "And `maxTempMemSizeInSamplesForCNN` in BrainScript, the workspace of convolutions (in samples)."},
-			lookPlain,
-		},
-		Sources: []string{"CNTK/Source/Math/GPUMatrix.cu", "https://learn.microsoft.com/en-us/cognitive-toolkit/"},
-	}},
 }
 
 // astraArray is what ASTRA could not have: "Failed to allocate 823x70x854 GPU array".
@@ -136,7 +116,7 @@ var openCLCard = cause.Card{
 	Means:    "OpenCL makes a buffer in words first and places it when it is used, so the call that fails (a write, a kernel) need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer above what the device gives in one piece (often a quarter of its memory, `CL_DEVICE_MAX_MEM_ALLOC_SIZE`); all buffers together. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or local memory.",
 	Not:      "More RAM, as a rule; CUDA's and PyTorch's settings.",
 	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Kind: "shell", Text: "clinfo | grep -iE 'device name|global memory size|max memory allocation'", Told: "Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
+		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Told: "`clinfo` lists each device with its memory and the largest piece. Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
 		{Fix: "lower_batch_size", Title: "Smaller work for each call", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of it, again if need be; your own code: buffers below the largest piece, split in two."},
 		{Fix: "upgrade_version", Title: "It failed with little work and an empty card: driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the program's newest version; a restart of the machine after a crash of the driver."},
 	},

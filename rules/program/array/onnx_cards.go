@@ -38,19 +38,6 @@ var onnxRestCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/providers/dml/DmlExecutionProvider/src/BucketizedBufferAllocator.cpp", "https://learn.microsoft.com/en-us/windows/win32/seccrypto/common-hresult-values", "https://onnxruntime.ai/docs/execution-providers/DirectML-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/ocr", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"Name:'p2o.", "Name:'p2o", "RapidOCR", "rapidocr", "PaddleOCR"}, If: when.Not(atLeast(cause.Absurd)),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for {asked} in a node of an OCR model: the picture is large",
-		Means:    "Names that begin with `p2o.` are models of PaddleOCR (RapidOCR and its like run them). The finder of text gets the whole picture, and what it keeps grows with width x height: {asked} is a single layer's. The allocator has one name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest picture needed, so after several pictures less is left.",
-		Not:      "A quantised model: the buffer is for the picture.",
-		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Cap the picture's side", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
-			{Fix: "restart_session", Title: "One alone works, several fail: one engine, one at a time", Told: "Make the engine once and reuse it, no parallel calls; a new one (or process) after some hundred pictures gives back what the arena keeps.", Cost: "Loads again"},
-			{Fix: "raise_memory_limit", Title: "A 64-bit build, and the limit of what it runs in", Told: "A 32-bit application ends at 2 GB; a container's or Java's native memory has a limit of its own.", Cost: "Free to look"},
-		},
-		Sources: []string{"https://rapidai.github.io/RapidOCRDocs/", "https://github.com/PaddlePaddle/Paddle2ONNX", "onnxruntime/core/framework/bfc_arena.cc"},
-	},
-	{
 		ID: "onnxruntime/session", Kinds: arenas, If: when.All(inSession, when.Not(atLeast(cause.Absurd))),
 		Headline: "had no room for a model while its session was made",
 		Means:    "It failed before the first run: what was wanted[[ ({asked})]] is for the weights of this model, beside what was there already. The allocator has the same name for RAM and for the card, and the message does not say which. Each session, and each instance on a server, has weights and an arena of its own; the arena grows in powers of two unless told otherwise, so a request may be twice what is needed.",
@@ -104,4 +91,21 @@ func directFigures(c *ledger.Case) map[string]string {
 		return map[string]string{"doing": "ran the model", "stage": "It failed in a run: the work on this input, beside the weights."}
 	}
 	return map[string]string{"doing": "", "stage": "At the first run it is the model, later the work on a large input."}
+}
+
+// ocrCards are about models that read text in pictures.
+var ocrCards = []cause.Card{
+	{
+		ID: "onnxruntime/ocr", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"Name:'p2o.", "Name:'p2o", "RapidOCR", "rapidocr", "PaddleOCR"}, If: when.Not(atLeast(cause.Absurd)),
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "had no room for {asked} in a node of an OCR model: the picture is large",
+		Means:    "Names that begin with `p2o.` are models of PaddleOCR (RapidOCR and its like run them). The finder of text gets the whole picture, and what it keeps grows with width x height: {asked} is a single layer's. The allocator has one name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest picture needed, so after several pictures less is left.",
+		Not:      "A quantised model: the buffer is for the picture.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Cap the picture's side", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
+			{Fix: "restart_session", Title: "One alone works, several fail: one engine, one at a time", Told: "Make the engine once and reuse it, no parallel calls; a new one (or process) after some hundred pictures gives back what the arena keeps.", Cost: "Loads again"},
+			{Fix: "raise_memory_limit", Title: "A 64-bit build, and the limit of what it runs in", Told: "A 32-bit application ends at 2 GB; a container's or Java's native memory has a limit of its own.", Cost: "Free to look"},
+		},
+		Sources: []string{"https://rapidai.github.io/RapidOCRDocs/", "https://github.com/PaddlePaddle/Paddle2ONNX", "onnxruntime/core/framework/bfc_arena.cc"},
+	},
 }

@@ -68,7 +68,7 @@ var TensorFlow = program.Program{
 
 // CuPy is what is peculiar to CuPy.
 var CuPy = program.Program{
-	Name: "cupy", Shown: "CuPy", Rank: 56,
+	Name: "cupy", Shown: "CuPy", Rank: 56, Proofs: []string{"cupy_backends.", "cupy/cuda/", "cupy.cuda."},
 	Edits: "code", Language: "python", Script: "cupy-script",
 	Sources: program.Sources{"cupy/cuda/memory.pyx": "CUPY_GPU_MEMORY_LIMIT"},
 	Like:    []*program.Program{&Frameworks},
@@ -105,7 +105,7 @@ var ONNXRuntime = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(onnxCards, onnxRestCards),
+	Cards:  slices.Concat(ocrCards, onnxCards, onnxRestCards),
 }
 
 // MLX is what is peculiar to MLX.

@@ -150,8 +150,9 @@ var tensorFlowCards = []cause.Card{
 		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. {pieces}",
 		Not:      "Memory growth: it makes pieces more likely, not less.",
 		Cures: []cause.Cure{
-			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2; set it before the program starts.", Kind: "env", Text: "export TF_GPU_ALLOCATOR=cuda_malloc_async", Cost: "None worth mentioning"},
-			{Fix: "lower_batch_size", Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
+			{Fix: "lower_batch_size", If: littleLeft, Title: "A somewhat smaller batch or picture", Told: "By the program's own option: half the batch halves each tensor of a step, half the width and height (an input scale) makes it a quarter.", Cost: "Slower, or detail"},
+			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2, Linux and Windows; set it before the program starts:", Steps: environ("TF_GPU_ALLOCATOR", "cuda_malloc_async"), Cost: "None worth mentioning"},
+			{Fix: "lower_batch_size", If: when.Not(littleLeft), Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
 			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Signal("pool_taken") != nil }, Title: "Smaller pictures, or shorter sequences", Told: "Half the width and height is a quarter of each tensor.", Cost: "Detail"},
 			lookBeside,
 		},
@@ -235,6 +236,13 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
+}
+
+// littleLeft: what was left of the share is a fifth of it at most, so that a
+// smaller step cures as surely as another allocator.
+func littleLeft(c *ledger.Case) bool {
+	f := c.F()
+	return f.Limit != nil && f.Allocated != nil && (f.Limit.Bytes-f.Allocated.Bytes)*5 <= f.Limit.Bytes
 }
 
 // lookBeside is lookAtCard where others may hold a part of the share.

@@ -66,7 +66,7 @@ var rCallCards = []cause.Card{
 		Sources: []string{"https://bioconductor.org/packages/methylKit", rMemory},
 	},
 	{
-		ID: "r/seurat", Kinds: ofRAM, Said: []string{"Seurat", "ScaleData(", "FindIntegrationAnchors", "IntegrateData", "SCTransform", "FindTransferAnchors"},
+		ID: "r/seurat", Kinds: ofRAM, Said: []string{"Seurat", "ScaleData(", "FindIntegrationAnchors", "IntegrateData", "SCTransform", "FindTransferAnchors"}, Unsaid: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM in a step of Seurat[[: {asked} in one vector]]",
 		Means:    "Counts are sparse; scaling and integration make them dense: cells x genes x 8 bytes, so 100,000 cells of 20,000 genes are 15 GiB for each copy, of 2,000 genes 1.5.",
@@ -198,7 +198,7 @@ var catboostRAM = cause.Card{
 var juliaRAM = cause.Card{
 	ID: "julia/ram", Kinds: ofRAM, Said: []string{"OutOfMemoryError()"},
 	Headline: "was refused an array in RAM (OutOfMemoryError)",
-	Means:    "Julia asked the system for one array and was refused; Linux refuses at once only what is beyond RAM and swap, or a limit. So a single array is very large: a shape that is not what you think, every pair of items, or all the data at once. The first frame of your own names the line.",
+	Means:    "Julia asked the system for one array and was refused; Linux refuses at once only what is beyond RAM and swap, or a limit. So a single array is very large: a shape that is not what you think, every pair of items, all the data at once, or a vector that grows (`push!`, `resize!`) and doubles. The first frame of your own names the line.",
 	Not:      "`GC.gc()`: Julia has collected before; a graphics card.",
 	Cures: []cause.Cure{
 		{Fix: "fix_shape", Title: "Print the sizes before that line", Cost: "free", Told: "`@show size(a) size(b)`; a column with a row broadcasts to a matrix (`a .- b'`), `zeros(n, n)` is n^2 x 8 bytes, `prod(size) * sizeof(eltype)` tells."},
