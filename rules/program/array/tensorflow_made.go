@@ -2,6 +2,7 @@ package array
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,22 @@ var (
 	ofConvolution = regexp.MustCompile(`(?i)conv|pool|relu|batch_?norm|fusedbatch|biasadd|upsampl|resize|pad`)
 )
 
-// madeWords are functions that make weights, as tracebacks name them.
-var madeWords = []string{"in add_weight", "in _add_variable_with_custom_getter", "keras/initializers", "keras/src/initializers", "in init_variables", "in initialize_variables", "in _initialize_variables", "global_variables_initializer", "python/ops/init_ops", "Assign[T=DT_", "/Initializer/", "/initial_value", "save/RestoreV2", "save/Assign", "in restore_v2"}
+// madeWords are functions of Keras that make weights; warnings name others of
+// TensorFlow's in healthy runs.
+var madeWords = []string{"in add_weight", "in _add_variable_with_custom_getter"}
+
+// madeIn are functions, and files, of tracebacks that make or load weights.
+var (
+	madeFunctions = []string{"add_weight", "_add_variable_with_custom_getter", "init_variables", "initialize_variables", "_initialize_variables", "restore_v2", "load_weights"}
+	madeFiles     = []string{"keras/initializers", "keras/src/initializers", "python/ops/init_ops"}
+)
+
+// madeInTrace: the traceback leads through a function that makes weights.
+func madeInTrace(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(x fact.Code) bool {
+		return slices.Contains(madeFunctions, x.Function) || slices.ContainsFunc(madeFiles, func(f string) bool { return strings.Contains(x.File, f) })
+	})
+}
 
 // tableWords are files and functions of embeddings.
 var tableWords = []string{"layers/embeddings.py", "embedding_lookup", "core/embedding.py"}
@@ -53,7 +68,10 @@ func weightMade(c *ledger.Case) bool {
 	if !inPool(c) || onCPU(c) || optimizerNode(c) || makesOther.MatchString(name) || inGradient.MatchString(name) {
 		return false
 	}
-	return makesWeight.MatchString(name) || kernelShape(sides(c)) || c.Near(madeWords...) && !strings.Contains(name, "__inference")
+	if makesWeight.MatchString(name) || kernelShape(sides(c)) && !c.Contains("grad") {
+		return true
+	}
+	return !strings.Contains(name, "/") && !strings.Contains(name, "__inference") && madeInTrace(c)
 }
 
 const smallWeight = units.GiB / 4
