@@ -46,7 +46,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&trainer.MMF, &trainer.Kraken,
 		&science.PLMFit,
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
-		&array.Burn, &array.Theano, &array.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepLabCut, &array.DeepSpeech, &array.OpenNMT, &array.ASTRA,
+		&array.Burn, &science.Theano, &science.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepLabCut, &array.DeepSpeech, &array.OpenNMT, &science.ASTRA,
 		&webui.MagicQuill, &webui.LatentDiffusion,
 		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
 		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -31,7 +32,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
-		ID: "cupy/others", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolSmall(c) && !atLeast(2*units.GiB)(c) },
+		ID: "cupy/others", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolSmall(c) && !calls.AtLeast(2*units.GiB)(c) },
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "was refused {asked}, with hardly anything of its own on the card",
 		Means:    "The figure in brackets is what this process's pool has taken: next to nothing. So CuPy is not what fills the card: another process holds it, or another library in this one (PyTorch, TensorFlow and JAX keep what they took).",
@@ -72,7 +73,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{"https://spacy.io/api/data-formats#config", "spacy/training/batchers.py", "https://spacy.io/api/transformer"},
 	},
 	{
-		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: append([]string{"pool size exceeded", "xgboost/core.py"}, cumlWords...),
+		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py", "cuml.", "cuml/", "umap.pyx"},
 		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "or cuDF, through RMM, found the card full",
 		Means:    "RMM gives the RAPIDS libraries their memory and asked the driver directly: the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies of it. `nvidia-smi` before the start decides.",
@@ -98,7 +99,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},
 	{
-		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(80*units.GiB)(c) },
+		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && calls.AtLeast(80*units.GiB)(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "was asked for {asked} in one piece, which fits hardly any card",
 		Means:    "One array, or one temporary of an expression, was to be {asked}. As a rule broadcasting made it: an axis more (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
@@ -111,7 +112,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
 	},
 	{
-		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolLarge(c) && !atLeast(256*units.MiB)(c) },
+		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolLarge(c) && !calls.AtLeast(256*units.MiB)(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: poolTaken,
 		Headline: "filled the card by itself: even {asked} more did not fit",
 		Means:    "This process's own pool held {mine}, so other programs are not the matter, nor is this array: {asked} is only the last straw.[[ {age}]] What fills it is the work of a step, or arrays that are kept from one step to the next; if memory climbs until it fails, it is the second.",
@@ -145,7 +146,7 @@ var cupyCards = []cause.Card{
 
 var onnxCards = []cause.Card{
 	{
-		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
+		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: calls.AtLeast(cause.Absurd),
 		Cause: cause.SoftwareBug, Weight: cause.Decisive,
 		Headline: "asked for a buffer whose size is no size: a length went wrong",
 		Means:    "No machine has that much. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
@@ -170,7 +171,7 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return crumb(c) && c.Backend == "" },
+		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return calls.Crumb(c) && c.Backend == "" },
 		Cause: cause.HostMemory, Weight: cause.Fair,
 		Headline: "was refused even {asked}: memory was full before",
 		Means:    "{asked} is next to nothing, so this node is not what filled it. The allocator has the same name for RAM and for the card, and the line does not say which; look at both. Each session, and each process or thread with a session of its own, keeps an arena that grows to its largest run and never shrinks.",

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -29,12 +30,6 @@ func preallocation(c *ledger.Case) []step.Step {
 		step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, name, ".50"),
 		{Kind: "text", Text: "One of the two: without preallocation JAX takes what it needs, with a share of .50 half the card. Set them before JAX starts. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
 	}
-}
-
-func crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Crumb }
-
-func atLeast(bytes int64) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }
 
 // leastCard is the smallest card that could give what was asked for.
@@ -64,7 +59,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
 	{
-		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
+		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card full: even {asked} was refused",
 		Means:    "{asked} is next to nothing, so the card was full before this request. On GPUs JAX takes 75 % of the card at its first operation. A second JAX process, a notebook's kernel, or PyTorch or TensorFlow in the same program then leaves nothing. If nobody else is on the card, this program has filled its own 75 %.",
@@ -90,7 +85,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
 	},
 	{
-		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: atLeast(96 * units.GiB),
+		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted {asked} at once, which is more than a card has",
 		Means:    "One compiled program asked for {asked}. As a rule a `vmap` or a broadcast computes every pair of rows at the same time, or one side of an array is far larger than meant. The shapes tell which, and can be printed without computing anything.",
@@ -117,7 +112,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
 	},
 	{
-		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
+		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: calls.AtLeast(cause.Crumb),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had no room for a program's scratch memory: {asked}",
 		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
@@ -131,7 +126,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/large-request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool {
-			return c.Backend != "tpu" && atLeast(16*units.GiB)(c) && !atLeast(96*units.GiB)(c)
+			return c.Backend != "tpu" && calls.AtLeast(16*units.GiB)(c) && !calls.AtLeast(96*units.GiB)(c)
 		}, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Figures:  leastCard,
@@ -146,7 +141,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
-		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
+		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "had no room for {asked} on the device",
 		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
@@ -163,7 +158,7 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
-		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
+		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long calls.Sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
 		Not:      "Restarting, or clearing caches: the compiler refused by arithmetic.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},

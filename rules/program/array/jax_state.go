@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -23,30 +24,9 @@ var (
 	handles   = []string{"Could not create cudnn handle", "DNN library initialization failed", "Failed to create cuBLAS handle", "gpusolverDnCreate(&handle) failed", "cusolverDnCreate(&handle) failed"}
 )
 
-// ownLine is the innermost line of the reader's own code that the traceback shows.
-func ownLine(c *ledger.Case) string {
-	frames := ledger.Trace(c)
-	for i := len(frames) - 1; i >= 0; i-- {
-		if frames[i].Own && frames[i].Source != "" {
-			return frames[i].Source
-		}
-	}
-	return ""
-}
-
-func ownLineHas(c *ledger.Case, words ...string) bool {
-	line := ownLine(c)
-	for _, w := range words {
-		if strings.Contains(line, w) {
-			return true
-		}
-	}
-	return false
-}
-
 func onGPU(c *ledger.Case) bool { return c.Backend != "tpu" && c.Backend != "cpu" }
 
-// jaxPairs: the largest buffer has two equal long sides in front, each item beside
+// jaxPairs: the largest buffer has two equal long calls.Sides in front, each item beside
 // each.
 func jaxPairs(c *ledger.Case) bool {
 	s := bufferSides(c)
@@ -72,9 +52,9 @@ func jaxPairFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"shape": "", "n": "", "rows": ""}
 	if s := bufferSides(c); len(s) > 1 {
 		shape, _ := c.Fact("xla_shape")
-		out["shape"], out["n"] = shape.Text, grouped(s[0])
+		out["shape"], out["n"] = shape.Text, calls.Grouped(s[0])
 		if row := ledger.Requested(c) / s[0]; row > 0 {
-			out["rows"] = grouped(max(units.GiB/row, 1))
+			out["rows"] = calls.Grouped(max(units.GiB/row, 1))
 		}
 	}
 	return out
@@ -129,7 +109,7 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/copied", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: putWords, If: func(c *ledger.Case) bool {
-			return onGPU(c) && atLeast(units.GiB/2)(c) && ownLineHas(c, putWords...)
+			return onGPU(c) && calls.AtLeast(units.GiB/2)(c) && calls.OwnLineHas(c, putWords...)
 		},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "had no room on the card for one array of {asked}",
@@ -144,7 +124,7 @@ var jaxStateCards = []cause.Card{
 		Sources: []string{jaxMemory, "jax/_src/numpy/array_constructors.py"},
 	},
 	{
-		ID: "jax/pairs", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return jaxPairs(c) && atLeast(units.GiB)(c) }, Figures: jaxPairFigures,
+		ID: "jax/pairs", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return jaxPairs(c) && calls.AtLeast(units.GiB)(c) }, Figures: jaxPairFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "wanted every pair of {n} items at once: {asked}",
 		Means:    "The largest buffer in XLA's list is {shape}: each of {n} items beside each. A broadcast such as `x[:, None] - x[None, :]`, a kernel or distance matrix, or two nested `vmap` make that; twice the items need four times as much.",
@@ -171,7 +151,7 @@ var jaxStateCards = []cause.Card{
 		Sources: []string{"numpyro/infer/mcmc.py", "numpyro/infer/util.py", jaxMemory},
 	},
 	{
-		ID: "jax/whole-training", Kinds: []fact.Kind{fact.XLAAlloc}, Said: scanWords, If: when.All(onGPU, atLeast(units.GiB)), Figures: resultFigures,
+		ID: "jax/whole-training", Kinds: []fact.Kind{fact.XLAAlloc}, Said: scanWords, If: when.All(onGPU, calls.AtLeast(units.GiB)), Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had no room for a whole training in one compiled call",
 		Means:    "The call runs the training as one program, often of several seeds side by side (`vmap`).[[ XLA's table: what it returns takes {out}, computing it {scratch} more.]] Seeds, environments and the replay buffer multiply both, and a scan keeps what it returns of every step.",
@@ -207,7 +187,7 @@ var OpenPI = program.Program{
 			Sources: []string{"openpi/README.md", "openpi/src/openpi/training/config.py", "openpi/scripts/train.py"},
 		},
 		{
-			ID: "openpi/step", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Unsaid: []string{"in init_train_state", "init_train_state("}, If: atLeast(cause.Crumb),
+			ID: "openpi/step", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Unsaid: []string{"in init_train_state", "init_train_state("}, If: calls.AtLeast(cause.Crumb),
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "had no room for a step[[: {asked}]]",
 			Means:    "Its README wants more than 70 GB for full fine-tuning, 22.5 GB with LoRA and 8 GB for inference, and JAX takes 75 % of the card unless told otherwise.",

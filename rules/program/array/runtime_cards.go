@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -16,7 +17,7 @@ var (
 	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size"}
 	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
-	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build it for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512`, your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
+	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build it for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512`, your own input and calls.Sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
 )
 
 // runtimeCards are about libraries that other programs run on.
@@ -80,7 +81,7 @@ var runtimeCards = []cause.Card{
 
 // arrowCard is about a column that grows in one buffer.
 var arrowCard = cause.Card{
-	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(atLeast(cause.Absurd)),
+	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
 	Means:    "Arrow keeps each column in one buffer, and one that grows is moved into one twice as large, so that for a moment both are there:[[ {asked} is the new one]]. A few large values (pictures, long texts) in a batch of rows, or all the rows at once, make them so large. Several processes (`num_proc`) each have their own.",
@@ -92,7 +93,7 @@ var arrowCard = cause.Card{
 			{For: "pandas", Text: "`columns=[...]`, and parts in place of one table"},
 		}, Cost: "some rewriting"},
 		{Fix: "lower_num_workers", Title: "One process", Told: "`num_proc=1`: each of them holds buffers like that.", Cost: "slower"},
-		pageFile, lookWhy, swapBridge,
+		calls.PageFile, calls.LookWhy, calls.SwapBridge,
 	},
 	Sources: []string{"arrow/cpp/src/arrow/memory_pool.cc", "https://huggingface.co/docs/datasets/package_reference/main_classes", "https://arrow.apache.org/docs/python/parquet.html"},
 }
@@ -176,7 +177,7 @@ var beyondCards = []cause.Card{{
 	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard, Figures: beyondFigures,
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 	Headline: "wanted {asked} in one piece, of a card of {total}",
-	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
+	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long calls.Sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
 	Not:      "Ending other programs, memory fractions, another allocator, a card of twice the size.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "One sample at a time, and a cap on the length", Told: "A micro batch of 1 and half the length show which side it is: half as much is the batch, a quarter the length. A server or trainer in front has options for both (micro batch size, maximum length).", Cost: "Slower"},
@@ -195,7 +196,7 @@ var tensorFlowRestCards = []cause.Card{
 		Not:      "Memory growth, and other allocators: no order of pieces makes room for that.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "The first side is the batch: divide it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data; the tensor shrinks in step.", Cost: "slower"},
-			{Fix: "fix_shape", Title: "Another side is what you did not expect", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
+			{Fix: "fix_shape", Title: "Another side is what you did not expect", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply calls.Sides.", Cost: "free"},
 			{Fix: "half_precision", Title: "It is meant: smaller numbers, or in parts", Told: "float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
 		},
 		Sources: []string{bfcAllocator},
@@ -235,4 +236,21 @@ func otherFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
+}
+
+// openCLWords are OpenCL's names for memory that is not to be had.
+var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_INVALID_BUFFER_SIZE"}
+
+// openCLCard is about programs that compute through OpenCL.
+var openCLCard = cause.Card{
+	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown,
+	Headline: "was refused memory on the card by OpenCL",
+	Means:    "OpenCL makes a buffer in words first and places it when it is used, so the call that fails (a write, a kernel) need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer above what the device gives in one piece (often a quarter of its memory, `CL_DEVICE_MAX_MEM_ALLOC_SIZE`); all buffers together. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or local memory.",
+	Not:      "More RAM, as a rule; CUDA's and PyTorch's settings.",
+	Cures: []cause.Cure{
+		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Told: "`clinfo` lists each device with its memory and the largest piece. Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
+		{Fix: "lower_batch_size", Title: "Smaller work for each call", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of it, again if need be; your own code: buffers below the largest piece, split in two."},
+		{Fix: "upgrade_version", Title: "It failed with little work and an empty card: driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the program's newest version; a restart of the machine after a crash of the driver."},
+	},
+	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -124,7 +126,7 @@ var MLX = program.Program{
 		},
 		"lower_context": step.Paste("shell", "mlx_lm.generate --max-kv-size 4096 --prompt - < prompt.txt   # and a shorter prompt"),
 	},
-	Cards: mlxCards,
+	Cards: local.MLXCards,
 }
 
 // NumPy is what is peculiar to NumPy.
@@ -135,7 +137,7 @@ var NumPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},
-	Cards: slices.Concat(callCards, numpyCards),
+	Cards: slices.Concat(calls.CallCards, calls.NumPyCards),
 }
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {

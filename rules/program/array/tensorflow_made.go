@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -68,7 +69,7 @@ func weightMade(c *ledger.Case) bool {
 	if !inPool(c) || onCPU(c) || optimizerNode(c) || makesOther.MatchString(name) || inGradient.MatchString(name) {
 		return false
 	}
-	if makesWeight.MatchString(name) || kernelShape(sides(c)) && !c.Contains("grad") {
+	if makesWeight.MatchString(name) || kernelShape(calls.Sides(c)) && !c.Contains("grad") {
 		return true
 	}
 	return !strings.Contains(name, "/") && !strings.Contains(name, "__inference") && madeInTrace(c)
@@ -81,7 +82,7 @@ func largeWeight(c *ledger.Case) bool { return weightMade(c) && ledger.Requested
 // flattened: a matrix of weights whose inputs are far more than its outputs, as a
 // Dense layer behind Flatten has it.
 func flattened(c *ledger.Case) bool {
-	s := sides(c)
+	s := calls.Sides(c)
 	return largeWeight(c) && len(s) == 2 && s[0] >= 8192 && s[0] >= 4*s[1] && !table(c)
 }
 
@@ -92,7 +93,7 @@ func table(c *ledger.Case) bool {
 // pairsOf reads the length of an attention out of a shape: [batch, heads, L, L],
 // [batch x heads, L, L], or all of it in one side, [batch x heads x L, L].
 func pairsOf(c *ledger.Case) (length, matrices int64) {
-	s, name := sides(c), nodeName(c)
+	s, name := calls.Sides(c), nodeName(c)
 	n := len(s)
 	switch {
 	case n == 2 && s[1] >= 100 && s[1]%16 != 0 && s[1]%50 != 0 && s[0]%s[1] == 0 && s[0] >= 8*s[1]:
@@ -126,9 +127,9 @@ func hardlyAny(c *ledger.Case) bool {
 // madeFigures are what a weight is and what training makes of it.
 func madeFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"in": "", "out": "", "shape": "", "trained": "", "share": "", "card": "", "node": "", "length": "", "matrices": "", "half": "", "asfloat": ""}
-	s := sides(c)
+	s := calls.Sides(c)
 	if len(s) > 1 {
-		out["in"], out["out"], out["shape"] = grouped(s[0]), grouped(s[1]), shapeText(s)
+		out["in"], out["out"], out["shape"] = calls.Grouped(s[0]), calls.Grouped(s[1]), shapeText(s)
 	}
 	out["trained"] = units.Amount(4 * ledger.Requested(c))
 	if share(c) > 0 {
@@ -137,7 +138,7 @@ func madeFigures(c *ledger.Case) map[string]string {
 	}
 	out["node"] = nodeName(c)
 	if length, matrices := pairsOf(c); length > 0 {
-		out["length"], out["matrices"], out["half"] = grouped(length), grouped(matrices), strconv.FormatInt(length/2, 10)
+		out["length"], out["matrices"], out["half"] = calls.Grouped(length), calls.Grouped(matrices), strconv.FormatInt(length/2, 10)
 		if ledger.Requested(c) == 0 {
 			out["asfloat"] = units.Amount(4 * matrices * length * length)
 		}
@@ -148,18 +149,9 @@ func madeFigures(c *ledger.Case) map[string]string {
 func shapeText(s []int64) string {
 	parts := make([]string, len(s))
 	for i, side := range s {
-		parts[i] = grouped(side)
+		parts[i] = calls.Grouped(side)
 	}
 	return strings.Join(parts, " x ")
-}
-
-// grouped writes a count with commas.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // madeCards are about weights and tables that have no room, whatever the batch.

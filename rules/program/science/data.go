@@ -6,7 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/array"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -56,7 +55,7 @@ var RAPIDS = program.Program{
 		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
 		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf in place of cudf"),
 	},
-	Cards: slices.Concat(array.CuMLCards, rapidsCards),
+	Cards: slices.Concat(cuMLCards, rapidsCards),
 }
 
 // FAISS is FAISS on the GPU.

@@ -1,4 +1,4 @@
-package array
+package calls
 
 import (
 	"math"
@@ -30,12 +30,12 @@ var (
 // inRAMCall: NumPy's refusal, with or without a size.
 func inRAMCall(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc, fact.PythonMemory) }
 
-func large(c *ledger.Case) bool { return inRAMCall(c) && !crumb(c) }
+func large(c *ledger.Case) bool { return inRAMCall(c) && !Crumb(c) }
 
 // condensed is the count of items whose pairs make a vector of that length: n
 // (n - 1) / 2, as SciPy's pdist has it; 0 where it is none.
 func condensed(c *ledger.Case) int64 {
-	s := sides(c)
+	s := Sides(c)
 	if len(s) != 1 || s[0] < 1<<20 {
 		return 0
 	}
@@ -50,8 +50,8 @@ func condensed(c *ledger.Case) int64 {
 
 // stacked: many pictures in one array: count, height, width, and channels or not.
 func stacked(c *ledger.Case) bool {
-	s := sides(c)
-	if !c.Kind(fact.NumpyAlloc) || len(s) < 3 || len(s) > 5 || tooManyAxes(c) || !atLeast(256*units.MiB)(c) {
+	s := Sides(c)
+	if !c.Kind(fact.NumpyAlloc) || len(s) < 3 || len(s) > 5 || tooManyAxes(c) || !AtLeast(256*units.MiB)(c) {
 		return false
 	}
 	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 16 && min(s[1], s[2]) >= 16 && max(s[1], s[2]) <= 8192
@@ -61,15 +61,15 @@ func stacked(c *ledger.Case) bool {
 func callFigures(c *ledger.Case) map[string]string {
 	out := numpyFigures(c)
 	out["items"], out["columns"], out["bytes8"], out["own"] = "", "", "", ""
-	s := sides(c)
+	s := Sides(c)
 	switch n := condensed(c); {
 	case n > 0:
-		out["items"] = grouped(n)
+		out["items"] = Grouped(n)
 	case len(s) == 2 && s[0] == s[1]:
-		out["items"] = grouped(s[0])
+		out["items"] = Grouped(s[0])
 	}
 	if len(s) >= 2 {
-		out["n"], out["columns"] = grouped(s[0]), grouped(s[1])
+		out["n"], out["columns"] = Grouped(s[0]), Grouped(s[1])
 	}
 	if len(s) >= 3 && stacked(c) {
 		product := int64(1)
@@ -78,7 +78,7 @@ func callFigures(c *ledger.Case) map[string]string {
 		}
 		out["bytes8"] = units.Amount(product)
 	}
-	out["own"] = strings.TrimSpace(ownLine(c))
+	out["own"] = strings.TrimSpace(OwnLine(c))
 	return out
 }
 
@@ -87,10 +87,10 @@ var (
 	bigNumpy  = cause.Cure{Fix: "half_precision", Title: "Smaller numbers", Told: "[[float32 in place of 64 bit: {half}. ]]Give `dtype=` where the array is made, not by `astype` afterwards, which needs both.", Cost: "digits"}
 )
 
-// callCards are about arrays of RAM whose call says what they are.
-var callCards = []cause.Card{
+// CallCards are about arrays of RAM whose call says what they are.
+var CallCards = []cause.Card{
 	{
-		ID: "numpy/32-bit", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.NativeAlloc}, Said: bits32, If: when.Not(atLeast(3 * units.GiB)),
+		ID: "numpy/32-bit", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.NativeAlloc}, Said: bits32, If: when.Not(AtLeast(3 * units.GiB)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 		Headline: "ended at the 2 GB that a 32-bit Python may have",
 		Means:    "The folder in the traceback is that of a 32-bit Python: it has 2 GB of addresses (4 at most), whatever RAM the computer has, and needs a free stretch in them for each array.[[ {asked} in one piece was no longer to be had.]]",
@@ -131,7 +131,7 @@ var callCards = []cause.Card{
 		Sources: []string{"scipy/sparse/_base.py", "https://docs.scipy.org/doc/scipy/reference/sparse.html", "https://scikit-learn.org/stable/computing/scaling_strategies.html"},
 	},
 	{
-		ID: "numpy/distances", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: joined(allDist, gram), If: large, Unsaid: []string{"sklearn/neighbors/"}, Figures: callFigures,
+		ID: "numpy/distances", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: Joined(allDist, gram), If: large, Unsaid: []string{"sklearn/neighbors/"}, Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "had no RAM for a number for each pair of rows[[: {asked}]]",
 		Means:    "The call compares every row with every other[[: {items} rows make {asked}]]; twice the rows need four times as much, so that RAM never keeps up.[[ It failed in `{own}`.]]",
@@ -157,14 +157,14 @@ var callCards = []cause.Card{
 			{Fix: "stream_dataset", Title: "Read them while training, a batch at a time", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`; PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 in the batch", Cost: "none", Told: "An eighth of float64, a quarter of float32: `np.empty(shape, np.uint8)`, filled picture by picture, and no list in between."},
 			{Fix: "lower_resolution", Title: "Smaller pictures when they are read", Cost: "detail", Told: "Half of each side is a quarter."},
-			lookCommitted, lookRAM, sixtyFour,
+			LookCommitted, LookRAM, sixtyFour,
 		},
 		Sources: []string{numpyError, "keras/src/utils/image_dataset_utils.py"},
 	},
 }
 
-// tableCards are about calls of pandas.
-var tableCards = []cause.Card{
+// TableCards are about calls of pandas.
+var TableCards = []cause.Card{
 	{
 		ID: "pandas/dummies", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: dummies, If: large, Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -179,7 +179,7 @@ var tableCards = []cause.Card{
 		Sources: []string{"pandas/core/reshape/encoding.py", "sklearn/preprocessing/_encoders.py"},
 	},
 	{
-		ID: "pandas/groups", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: joined(grouping, pivoting), If: large, Unsaid: joined(dummies, []string{"reshape/merge.py"}), Figures: callFigures,
+		ID: "pandas/groups", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: Joined(grouping, pivoting), If: large, Unsaid: Joined(dummies, []string{"reshape/merge.py"}), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "had no RAM for the result of grouping or pivoting[[: {asked}]]",
 		Means:    "With keys of type category, `groupby` makes a group for each combination of values, whether it occurs or not; `pivot`, `unstack` and `crosstab` make a cell for each. Three keys of 10,000 values are a million millions. Where keys are few it is the table itself that is large.",
@@ -197,7 +197,7 @@ var tableCards = []cause.Card{
 // show NumPy's own files.
 var bareCallCards = []cause.Card{
 	{
-		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return ownLineHas(c, narrowed...) }, Unsaid: joined(densify, oneHot, allDist, dummies), Figures: callFigures,
+		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return OwnLineHas(c, narrowed...) }, Unsaid: Joined(densify, oneHot, allDist, dummies), Figures: callFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "had no RAM for a copy of a whole array (MemoryError)",
 		Means:    "`{own}` makes a new array beside the old one: for a moment both are there, and a list that it is made from as well. One request of that size is refused at once, also on Linux, if it is beyond what is free in RAM and swap; the message has no size.",
@@ -205,7 +205,7 @@ var bareCallCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Convert a sample or a batch, not the whole", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is taken (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. From disk: `np.load(path, mmap_mode=\"r\")` (.npy; an .npz is read whole)."},
 			{Fix: "half_precision", Title: "No second copy", Cost: "none", Told: "Give `dtype=` where it is made; `astype(np.float32, copy=False)` copies only if it must; `del` the old one, or fill `np.empty(shape, np.float32)` in slices. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
-			swapBridge, lookCommitted, sixtyFour, lookRAM,
+			SwapBridge, LookCommitted, sixtyFour, LookRAM,
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.astype.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
@@ -224,10 +224,10 @@ var bareCallCards = []cause.Card{
 	},
 }
 
-// bareCalls are the cards of calls as other programs than NumPy meet them.
-func bareCalls() []cause.Card {
+// BareCalls are the cards of calls as other programs than NumPy meet them.
+func BareCalls() []cause.Card {
 	var out []cause.Card
-	for _, k := range callCards {
+	for _, k := range CallCards {
 		if k.Said == nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package array
+package science
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -14,17 +14,8 @@ var (
 	cumlTrees   = []string{"randomforestclassifier.pyx", "randomforestregressor.pyx", "cuml.ensemble"}
 	cumlKNN     = []string{"nearest_neighbors.pyx", "cuml.neighbors"}
 	cumlAny     = []string{"cuml.internals", "cuml/internals", "cuml.", "cuml/"}
-	cumlWords   = joined(cumlUMAP, cumlTSNE, cumlDBSCAN, cumlHDBSCAN, cumlTrees, cumlKNN, cumlAny)
 	scanpyWords = []string{"rapids_singlecell/"}
 )
-
-func joined(lists ...[]string) []string {
-	var out []string
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
-}
 
 var (
 	fewerRows  = cause.Cure{Fix: "lower_batch_size", Title: "Fit on a sample, transform the rest in parts", Cost: "slightly other results", Told: "100,000 to 500,000 rows fit nearly anywhere; then `transform` (or `predict`) blocks of rows. Fewer columns first: PCA to 50."}
@@ -35,8 +26,8 @@ var (
 
 const cumlDocs = "https://docs.rapids.ai/api/cuml/stable/api/"
 
-// CuMLCards are about one estimator each: what it keeps, and by what it shrinks.
-var CuMLCards = []cause.Card{
+// cuMLCards are about one estimator each: what it keeps, and by what it shrinks.
+var cuMLCards = []cause.Card{
 	{
 		ID: "cuml/umap", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlUMAP,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,

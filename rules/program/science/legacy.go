@@ -1,4 +1,4 @@
-package array
+package science
 
 import (
 	"regexp"
@@ -104,21 +104,4 @@ func astraFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
-}
-
-// openCLWords are OpenCL's names for memory that is not to be had.
-var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_INVALID_BUFFER_SIZE"}
-
-// openCLCard is about programs that compute through OpenCL.
-var openCLCard = cause.Card{
-	ID: "other/opencl", Kinds: anyCard, Said: openCLWords, If: noneKnown,
-	Headline: "was refused memory on the card by OpenCL",
-	Means:    "OpenCL makes a buffer in words first and places it when it is used, so the call that fails (a write, a kernel) need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer above what the device gives in one piece (often a quarter of its memory, `CL_DEVICE_MAX_MEM_ALLOC_SIZE`); all buffers together. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or local memory.",
-	Not:      "More RAM, as a rule; CUDA's and PyTorch's settings.",
-	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Told: "`clinfo` lists each device with its memory and the largest piece. Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
-		{Fix: "lower_batch_size", Title: "Smaller work for each call", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of it, again if need be; your own code: buffers below the largest piece, split in two."},
-		{Fix: "upgrade_version", Title: "It failed with little work and an empty card: driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the program's newest version; a restart of the machine after a crash of the driver."},
-	},
-	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
 }
