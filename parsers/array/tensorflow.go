@@ -15,7 +15,7 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
 	text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
-	text.On("OOM when allocating tensor", readOOMTensor),
+	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager),
 	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
@@ -50,7 +50,7 @@ func readBFC(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
-	x := fact.Failure{Kind: fact.TFAlloc, Framework: bfcUser(m), Backend: "cuda", Phase: tensorflowPhase(m)}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/")), Backend: "cuda", Phase: tensorflowPhase(m)}
 	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End
@@ -72,23 +72,15 @@ var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to
 // .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
 func readCopy(m text.Message) int {
-	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: "cuda"}
-	if m.Precedes("device:xpu", 260) {
-		x.Backend = "xpu"
-	}
+	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: map[bool]string{true: "xpu", false: "cuda"}[m.Precedes("device:xpu", 260)]}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
 		m.Log.Signal(m.Facts, "eager_constant", m.At)
 	}
 	return text.Fails(x)(m)
 }
 
-// bfcUser: XLA has a copy of the allocator, which JAX uses.
-func bfcUser(m text.Message) string {
-	if m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") {
-		return "jax"
-	}
-	return "tensorflow"
-}
+// user is whose runtime it is: XLA has a copy of the allocator, which JAX uses.
+func user(jax bool) string { return map[bool]string{true: "jax", false: "tensorflow"}[jax] }
 
 // tensorflowPhase: these come from running a graph; the log says whether one
 // trains.
@@ -138,6 +130,12 @@ var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
+// readEager reads all that TensorFlow 2.6 and later say of an op outside of a graph.
+func readEager(m text.Message) int {
+	node(m, m.Find(nodePattern, 200).Text("name"))
+	return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
+}
+
 // node states the op that failed, and the share of the card that TensorFlow was
 // given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0
 // with 4225 MB memory:  -> device: 0, name: NVIDIA A30, pci bus id".
@@ -166,10 +164,7 @@ func readPoolSearch(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
-	if m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle") { // then the card filled up later
-		x.Phase = "unknown"
-	}
+	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: map[bool]string{true: "unknown", false: "startup_check"}[m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle")]} // then it filled up later
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
 	return text.Fails(x)(m) // the next try may stand on the same line
@@ -210,11 +205,7 @@ func foldPoolSearch(f *fact.Facts) {
 // readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED" and
 // what follows from it: as a rule memory, else a broken set-up.
 func readHandle(m text.Message) int {
-	x := fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true}
-	if m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/") {
-		x.Framework = "jax"
-	}
-	return text.Fails(x)(m)
+	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: user(m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/")), Backend: "cuda", Weak: true})(m)
 }
 
 var noMemory = []text.Guard{text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80), text.Behind("resourceallocationfailed", 60)}

@@ -158,7 +158,7 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
-		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long calls.Sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
+		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
 		Not:      "Restarting, or clearing caches: the compiler refused by arithmetic.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},

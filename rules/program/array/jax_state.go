@@ -26,11 +26,19 @@ var (
 
 func onGPU(c *ledger.Case) bool { return c.Backend != "tpu" && c.Backend != "cpu" }
 
-// jaxPairs: the largest buffer has two equal long calls.Sides in front, each item beside
+// jaxPairs: the largest buffer has two equal long sides in front, each item beside
 // each.
 func jaxPairs(c *ledger.Case) bool {
 	s := bufferSides(c)
-	return len(s) >= 2 && s[0] == s[1] && s[0] >= 2048
+	return len(s) >= 2 && s[0] == s[1] && s[0] >= 2048 || squareOf(c) > 0
+}
+
+// squareOf is the count of items where the bytes are a square of 32-bit numbers.
+func squareOf(c *ledger.Case) int64 {
+	if e := c.Explained; e != nil && len(e.Terms) == 3 && e.Terms[0].Name == "items" && e.Terms[1].Name == "items" {
+		return e.Terms[0].Value
+	}
+	return 0
 }
 
 // bufferSides are those of the largest buffer that XLA lists.
@@ -50,10 +58,14 @@ func bufferSides(c *ledger.Case) []int64 {
 
 func jaxPairFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"shape": "", "n": "", "rows": ""}
+	n := squareOf(c)
 	if s := bufferSides(c); len(s) > 1 {
 		shape, _ := c.Fact("xla_shape")
-		out["shape"], out["n"] = shape.Text, calls.Grouped(s[0])
-		if row := ledger.Requested(c) / s[0]; row > 0 {
+		out["shape"], n = shape.Text, s[0]
+	}
+	if n > 0 {
+		out["n"] = calls.Grouped(n)
+		if row := ledger.Requested(c) / n; row > 0 {
 			out["rows"] = calls.Grouped(max(units.GiB/row, 1))
 		}
 	}
@@ -127,7 +139,7 @@ var jaxStateCards = []cause.Card{
 		ID: "jax/pairs", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return jaxPairs(c) && calls.AtLeast(units.GiB)(c) }, Figures: jaxPairFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "wanted every pair of {n} items at once: {asked}",
-		Means:    "The largest buffer in XLA's list is {shape}: each of {n} items beside each. A broadcast such as `x[:, None] - x[None, :]`, a kernel or distance matrix, or two nested `vmap` make that; twice the items need four times as much.",
+		Means:    "[[The largest buffer in XLA's list is {shape}: ]]{asked} is each of {n} items beside each. A matrix product with its own transpose, a broadcast such as `x[:, None] - x[None, :]`, a kernel or distance matrix, or two nested `vmap` make that; twice the items need four times as much.",
 		Not:      "Preallocation settings, a larger share of the card, `jax.clear_caches()`.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "A block of rows at a time", Cost: "slower", Told: "[[{rows} rows are about 1 GiB. ]]Reduce each block (sum, nearest) before the next; an old JAX has no `batch_size` there:", Kind: "python", Text: "out = jax.lax.map(lambda a: f(a, x), x, batch_size=256)   # f: one row against all"},

@@ -23,7 +23,7 @@ var Pandas = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": step.Paste("python", "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):   # only the columns that you need\n    work(part)"),
 		"half_precision": step.Paste("python", "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\", \"n\": \"int32\"})   # text columns take most; df.memory_usage(deep=True) shows which"),
-		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both calls.Sides multiply the rows"),
+		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both sides multiply the rows"),
 	},
 	Cards: slices.Concat(calls.TableCards, calls.PandasCards),
 }

@@ -13,23 +13,24 @@ import (
 
 // builds are words of TensorRT's builder, deserialises of what loads its engines.
 var (
-	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig"}
+	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
 	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size"}
 	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
-	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build it for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512`, your own input and calls.Sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
+	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build it for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512`, your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
 )
 
 // runtimeCards are about libraries that other programs run on.
 var runtimeCards = []cause.Card{
 	{
-		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: builds, Unsaid: loads, If: ofTensorRT,
+		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: builds, Unsaid: loads, If: ofTensorRT,
 		Headline: "had no room on the card to build a TensorRT engine",
 		Means:    "TensorRT tries several ways (tactics) to compute each layer, on the card and with their working memory[[; {asked} was one of them]]. One that does not fit is skipped; where none of a layer's fits, it gives up (\"Could not find any implementation\"). So building needs more than running, by the largest shapes that the engine is to take.",
 		Not:      "A smaller batch when it runs: the engine is made for its largest one now.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Build with the card empty", Told: "Nothing else on it, and not inside the program that holds the same model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
+			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "A Jetson: free its memory, which card and processor share", Told: "Without the desktop (`sudo systemctl stop gdm3`), swap for the processor's part, a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
 			{Fix: "half_precision", Title: "In 16 bit", Told: "trtexec: `--fp16` (versions that no longer have it take a network exported in fp16); in an app its half-precision option.", Cost: "hardly any loss"},
 			{Fix: "lower_resolution", Title: "One layer alone is too large: change the network", Told: "The name in \"implementation for node\" says which; often an attention or a loop that the export made into one block. Export it with a shorter length, or in parts.", Cost: "some work"},
 		},
@@ -100,7 +101,7 @@ var arrowCard = cause.Card{
 
 // bufferCard is about JavaScript, in a browser or in Node.js.
 var bufferCard = cause.Card{
-	ID: "other/array-buffer", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.NativeAlloc}, Said: []string{"Array buffer allocation failed", "WebAssembly.Memory(): could not allocate", "Cannot enlarge memory arrays"},
+	ID: "other/array-buffer", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.NativeAlloc, fact.BadAlloc}, Said: append([]string{"Array buffer allocation failed", "WebAssembly.Memory(): could not allocate", "Cannot enlarge memory arrays"}, wasmWords...),
 	Headline: "was refused one array in JavaScript",
 	Means:    "The JavaScript engine could not give one array (ArrayBuffer), or WebAssembly's memory: a file that is read whole, as a rule a model. Such an array ends at 2 GB in older engines, WebAssembly at 4 GB (32-bit addresses), a tab often at less, whatever RAM the computer has. The message does not say how much was wanted.",
 	Not:      "`--max-old-space-size`: arrays lie outside that heap. More RAM, if the file is above 2 GB.",
@@ -111,6 +112,9 @@ var bufferCard = cause.Card{
 	},
 	Sources: []string{"https://developer.mozilla.org/en-US/docs/Web/JavaScript/Reference/Errors/Invalid_array_length", "https://developer.mozilla.org/en-US/docs/WebAssembly/Reference/JavaScript_interface/Memory/Memory", "https://huggingface.co/docs/transformers.js/guides/dtypes"},
 }
+
+// wasmWords are files of ONNX Runtime for browsers.
+var wasmWords = []string{"ort-wasm", "ort.min.js", "ort-web", "onnxruntime-web", "ort.wasm"}
 
 func torch(c *ledger.Case) bool { return c.In("pytorch") }
 
@@ -177,7 +181,7 @@ var beyondCards = []cause.Card{{
 	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard, Figures: beyondFigures,
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 	Headline: "wanted {asked} in one piece, of a card of {total}",
-	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long calls.Sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
+	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
 	Not:      "Ending other programs, memory fractions, another allocator, a card of twice the size.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "One sample at a time, and a cap on the length", Told: "A micro batch of 1 and half the length show which side it is: half as much is the batch, a quarter the length. A server or trainer in front has options for both (micro batch size, maximum length).", Cost: "Slower"},
@@ -196,7 +200,7 @@ var tensorFlowRestCards = []cause.Card{
 		Not:      "Memory growth, and other allocators: no order of pieces makes room for that.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "The first side is the batch: divide it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data; the tensor shrinks in step.", Cost: "slower"},
-			{Fix: "fix_shape", Title: "Another side is what you did not expect", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply calls.Sides.", Cost: "free"},
+			{Fix: "fix_shape", Title: "Another side is what you did not expect", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
 			{Fix: "half_precision", Title: "It is meant: smaller numbers, or in parts", Told: "float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
 		},
 		Sources: []string{bfcAllocator},
@@ -207,20 +211,45 @@ var tensorFlowRestCards = []cause.Card{
 		Means:    "\"Dst tensor is not initialized\" is a full card in other words: a copy from RAM found no room. Either another process holds the card (TensorFlow of a second notebook takes nearly all of it), or what goes there at once is too large: arrays that `fit` gets whole, or a batch.",
 		Not:      "Initialising variables: the words mean memory.",
 		Cures: []cause.Cure{
-			lookAtCard,
+			runtimeFirst, endHolder,
 			{Fix: "stream_dataset", Title: "The card was empty: keep arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
 			{Fix: "lower_batch_size", Title: "And a smaller batch", Told: "A quarter, to see whether it is that.", Cost: "slower"},
 		},
 		Sources: []string{tfGuide},
 	},
 	{
-		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU,
+		ID: "tensorflow/eager", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"failed to allocate memory [Op:"}, If: offCPU, Figures: madeFigures,
+		Headline: "had no room on the card for the result of one operation[[ (`{node}`)]]",
+		Means:    "TensorFlow says no more here: neither how large it was nor what is on the card. It ran outside of a compiled step: making weights (`Mul` and `Add` are parts of an initializer), preparing all the data at once, or a loop of your own. If it fails while the model is made, the card was full before: another process or notebook.",
+		Not:      "Memory growth for a card that this program fills by itself.",
+		Cures: []cause.Cure{
+			runtimeFirst, endHolder,
+			{Fix: "lower_batch_size", Title: "It was data: in batches, or on the CPU", Told: "A model called directly on an array (`model(x)`) takes all of it: `model.predict(x, batch_size=8)`. Preparation of arrays: NumPy, or `with tf.device(\"/CPU:0\"):`.", Cost: "slower"},
+			{Fix: "use_smaller_model", Title: "It was the model: see its weights", Told: "`model.summary()`: 4 bytes a weight, 16 with Adam in training; a Dense layer behind `Flatten` or a large Embedding is most of it as a rule.", Cost: "perhaps accuracy"},
+		},
+		Sources: []string{"tensorflow/core/common_runtime/eager/kernel_and_device.cc", tfGuide},
+	},
+	{
+		ID: "tensorflow/xla", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Framework == "tensorflow" }, Figures: resultFigures,
+		Headline: "had no room for the working memory of a step compiled by XLA[[: {asked}]]",
+		Means:    "With `jit_compile` (Keras 3 turns it on by itself where it can) XLA compiles the step and asks for all its working memory in one piece; \"preallocated temp\" in the table below is that. It grows with the batch; without XLA the same step takes memory piece by piece and as a rule needs a little more or less. What else is on the card the message does not say.",
+		Not:      "Memory growth: the piece stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`batch_size=` in `fit`, `.batch(...)` with tf.data; again if need be.", Cost: "slower per sample"},
+			{Fix: "upgrade_version", Title: "Without XLA, to compare", Told: "`model.compile(..., jit_compile=False)`; in functions of your own take `jit_compile=True` out, and `TF_XLA_FLAGS=--tf_xla_auto_jit=...` from the environment.", Cost: "slower as a rule"},
+			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")` before the model is built.", Cost: "fast on RTX and newer cards"},
+			runtimeFirst, endHolder,
+		},
+		Sources: []string{"keras/src/trainers/trainer.py", "https://www.tensorflow.org/xla", "xla/service/buffer_assignment.cc"},
+	},
+	{
+		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: madeFigures,
 		Headline: "filled its share of the card",
-		Means:    "One more tensor did not fit; the message of this version does not say how large it was or what there is. It is the last straw, not the whole need: the activations of a step fill the card up to there, and they grow with the batch, in training more than otherwise. Another process on the card would make it fail as well.",
+		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]; the message does not say what there is. It is the last straw, not the whole need: the activations of a step fill the card up to there, and they grow with the batch, in training more than otherwise. Another process on the card would make it fail as well.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
-			lookAtCard,
+			runtimeFirst, endHolder,
 			{Fix: "lower_resolution", Title: "Smaller pictures, shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},

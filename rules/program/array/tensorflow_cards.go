@@ -80,7 +80,7 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: sessionWords, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other calls.Sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "`batch_size=` in `fit`; in other scripts what goes into `feed_dict` or the input function, by an option of the script's own. 1 first shows whether it runs at all.", Cost: "More runs"},
@@ -93,7 +93,7 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: append([]string{"optimizer/", "/Adam/"}, sessionWords...),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other calls.Sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data. To train as before, add up the gradients of two halves and give their mean to `apply_gradients`.", Cost: "Slower per sample"},
@@ -106,7 +106,7 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other calls.Sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be.", Cost: "Slower per sample"},
@@ -138,7 +138,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Do not compute all outputs in training", If: vocabulary, Told: "`tf.nn.sampled_softmax_loss` (weights as [outputs, width]) takes a few thousand of them a step, and its gradients are sparse; use the full softmax to evaluate. Or fewer outputs: the commonest 50,000 words, the rest as one.", Cost: "Training is approximate"},
 			{Fix: "fix_shape", Title: "Use the matrix once, not in each step of the loop", If: manyUses, Told: "Collect the outputs of the loop, `tf.reshape(tf.concat(outputs, 0), [-1, width])`, and multiply them together: one gradient in place of {uses}.", Cost: "All results of the product are there at once"},
-			{Fix: "use_smaller_model", Title: "A narrower layer", If: when.Not(vocabulary), Told: "Pool, or put a small layer before it: the matrix is as large as the product of both calls.Sides.", Cost: "Perhaps accuracy"},
+			{Fix: "use_smaller_model", Title: "A narrower layer", If: when.Not(vocabulary), Told: "Pool, or put a small layer before it: the matrix is as large as the product of both sides.", Cost: "Perhaps accuracy"},
 			{Fix: "gradient_accumulation", Title: "Add gradients up as they come", If: manyUses, Told: "`optimizer.minimize(loss, aggregation_method=tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)` needs not hold all of them at once.", Cost: "Slightly slower"},
 			{Fix: "cpu_offload", Title: "That layer on the processor", Told: "`with tf.device(\"/cpu:0\"):` around it: RAM is mostly larger.", Cost: "Much slower"},
 		},
@@ -268,10 +268,15 @@ func poolFigures(c *ledger.Case) map[string]string {
 // tensorFigures take the batch from the shape of the tensor.
 func tensorFigures(c *ledger.Case) map[string]string {
 	out := poolFigures(c)
-	out["batch"], out["each"], out["halved"] = "", "", ""
+	out["batch"], out["each"], out["halved"], out["pool"] = "", "", "", "TensorFlow's share of the card"
+	if x, ok := c.Fact("tf_share"); out["used"] != "" {
+		out["pool"] = "the " + c.F().Limit.String() + " that TensorFlow may take (" + out["used"] + " in use)"
+	} else if ok && x.Size != nil {
+		out["pool"] = "the " + units.Amount(x.Size.Bytes) + " that TensorFlow got of the " + x.Text
+	}
 	s, asked := calls.Sides(c), ledger.Requested(c)
 	if len(s) < 2 || s[0] < 2 || s[0] > 4096 || asked <= 0 || kernelShape(s) || len(s) == 2 && !ofOutputs.MatchString(nodeName(c)) {
-		return out // of two calls.Sides the first is a batch or the inputs of a layer
+		return out // of two sides the first is a batch or the inputs of a layer
 	}
 	out["batch"], out["each"] = strconv.FormatInt(s[0], 10), units.Amount(asked/s[0])
 	out["halved"] = strconv.FormatInt(max(s[0]/2, 1), 10) + " if it is " + out["batch"] + " now"
@@ -281,7 +286,7 @@ func tensorFigures(c *ledger.Case) map[string]string {
 // ofOutputs are ops whose result has a row for each sample.
 var ofOutputs = regexp.MustCompile(`(?i)relu|softmax|sigmoid|tanh|biasadd|logits|xw_plus_b`)
 
-// oneSample: a tensor of four calls.Sides, the first of them 1, of a picture.
+// oneSample: a tensor of four sides, the first of them 1, of a picture.
 func oneSample(c *ledger.Case) bool {
 	s := calls.Sides(c)
 	return len(s) == 4 && s[0] == 1 && min(s[2], s[3]) >= 16

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -137,13 +138,25 @@ func madeFigures(c *ledger.Case) map[string]string {
 		out["share"], out["card"] = units.Amount(share(c)), x.Text
 	}
 	out["node"] = nodeName(c)
+	if n := elements(s); n > 0 && ledger.Requested(c) == 0 {
+		out["asfloat"] = units.Amount(4 * n)
+	}
 	if length, matrices := pairsOf(c); length > 0 {
 		out["length"], out["matrices"], out["half"] = calls.Grouped(length), calls.Grouped(matrices), strconv.FormatInt(length/2, 10)
-		if ledger.Requested(c) == 0 {
-			out["asfloat"] = units.Amount(4 * matrices * length * length)
-		}
 	}
 	return out
+}
+
+// elements is the product of the sides, 0 where it is none.
+func elements(s []int64) int64 {
+	product := int64(1)
+	for _, side := range s {
+		if side <= 0 || product > math.MaxInt64/8/side {
+			return 0
+		}
+		product *= side
+	}
+	return product * int64(min(len(s), 1))
 }
 
 func shapeText(s []int64) string {

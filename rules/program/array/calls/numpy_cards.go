@@ -36,7 +36,7 @@ func Sides(c *ledger.Case) []int64 {
 	return out
 }
 
-// allPairs: a matrix with two long Sides of about the same length.
+// allPairs: a matrix with two long sides of about the same length.
 func allPairs(c *ledger.Case) bool {
 	s := Sides(c)
 	return len(s) == 2 && min(s[0], s[1]) >= 8192 && max(s[0], s[1])*10 <= min(s[0], s[1])*11
@@ -99,7 +99,7 @@ func round(n int64) int64 {
 	return n / unit * unit
 }
 
-// tooManyAxes: a picture's two Sides and its channels, and the side once more.
+// tooManyAxes: a picture's two sides and its channels, and the side once more.
 func tooManyAxes(c *ledger.Case) bool {
 	s := Sides(c)
 	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 256 && (s[0] == s[1] || s[0] == s[2])
@@ -135,7 +135,7 @@ var NumPyCards = []cause.Card{
 		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "wanted every pair of {n} items in one matrix: {asked}",
-		Means:    "Two long Sides of about {n}: that is each item against each, {each} per row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
+		Means:    "Two long sides of about {n}: that is each item against each, {each} per row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
 		Not:      "Swap or closing programs: {asked} is not found by tidying up.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "See whether you meant it", Kind: "python", Told: "In the line of the traceback print both operands; (n, 1) beside (n,) is the mistake, `.ravel()` or `squeeze()` on one the cure:", Text: "print(a.shape, b.shape)   # a, b: the operands of that line", Cost: "Free"},
@@ -152,7 +152,7 @@ var NumPyCards = []cause.Card{
 		Not:      "More RAM, swap or a smaller type: the widths themselves are wrong.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the widths and the box before that line", Told: "Your own names in place of `box` and `image`; the sample with huge or negative corners is the one.", Kind: "python", Text: "print(box, image.shape)\nassert max(abs(v) for v in box) < 10 * max(image.shape[:2]), box", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "Leave that sample out, or clip its box", Told: "`np.clip` to the picture's Sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels in place of millimetres).", Cost: "A few minutes"},
+			{Fix: "stream_dataset", Title: "Leave that sample out, or clip its box", Told: "`np.clip` to the picture's sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels in place of millimetres).", Cost: "A few minutes"},
 			{Fix: "upgrade_version", Title: "Somebody else's program and data: match them", Told: "The version and the preparation of the data that its README names; else report the file that fails.", Cost: "Half an hour"},
 		},
 		Sources: []string{numpyError, "numpy/lib/_arraypad_impl.py"},
@@ -161,11 +161,11 @@ var NumPyCards = []cause.Card{
 		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(units.GiB)(c) && tooManyAxes(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "made {n} pictures out of one: {asked}",
-		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong Sides. If you do have {n} such pictures in one array, it is all your data at once.",
+		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such pictures in one array, it is all your data at once.",
 		Not:      "More RAM, swap or a smaller type: a picture takes {each}, not {asked}.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Give the mask its channel side at the end", Told: "In the line of the traceback:", Kind: "python", Text: "print(image.shape, mask.shape)   # your own names\nmask = np.squeeze(mask)[..., None]   # (height, width, 1), beside (height, width, channels)", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Somebody else's program: pictures of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the Sides this array is an eighth.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Somebody else's program: pictures of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
 			{Fix: "upgrade_version", Title: "Or its newest version", Told: "Such a mistake shows with some inputs only, and is often fixed already; else report it with both shapes.", Cost: "A few minutes"},
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/user/basics.broadcasting.html"},

@@ -30,7 +30,7 @@ var PandasCards = []cause.Card{
 		ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "was refused {asked} in a merge, for one array of its result",
-		Means:    "One array of the result alone is {asked}, so the merge has very many rows. Keys that repeat on both Sides do that: each pair becomes a row, so 10,000 equal keys (empty ones count as equal, too) on each side are 100 million rows. If neither side repeats, the tables are simply that long.",
+		Means:    "One array of the result alone is {asked}, so the merge has very many rows. Keys that repeat on both sides do that: each pair becomes a row, so 10,000 equal keys (empty ones count as equal, too) on each side are 100 million rows. If neither side repeats, the tables are simply that long.",
 		Not:      "More memory or swap, if keys repeat: the next merge is as large again.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Look for repeated and empty keys first", Told: "Your own tables and key; two large numbers are the fault. `validate` raises an error instead of multiplying:", Kind: "python", Text: "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum(), left[\"id\"].isna().sum())\nleft.merge(right, on=\"id\", validate=\"many_to_one\")", Cost: "Free"},
