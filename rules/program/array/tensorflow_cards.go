@@ -51,6 +51,24 @@ var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py"
 
 var tensorFlowCards = []cause.Card{
 	{
+		ID: "tensorflow/cpu-batch", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
+			s := calls.Sides(c)
+			return onCPU(c) && len(s) >= 3 && s[0] > 1 && s[0] <= 1024 && !calls.AtLeast(8*units.GiB)(c)
+		}, Said: []string{"by allocator cpu", "by allocator mklcpu"}, Figures: tensorFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "was refused {asked} of the computer's RAM for one batch",
+		Means:    "The allocator in the message is the CPU's, so it is RAM that ran out, not the card's memory.[[ The first side of the shape, {batch}, is the batch as a rule: {each} for each sample in this one tensor.]] Beside it RAM holds what the input pipeline keeps ready (shuffle, prefetch, queues, parallel calls), and the whole step, if no card is used at all.",
+		Not:      "GPU settings such as memory growth: this tensor is not on a card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "By the script's own option, `batch_size=` in `fit`, or `.batch(...)`.", Cost: "Slower"},
+			{Fix: "lower_num_workers", Title: "Keep fewer batches ready", Told: "tf.data: `prefetch(1)`, `num_parallel_calls=2`, a shuffle buffer of some hundred samples (it holds them whole), no `cache()`; queues of TensorFlow 1: a smaller `capacity` and `num_threads` in `tf.train.batch`.", Cost: "The card may wait"},
+			{Fix: "lower_resolution", Title: "Smaller samples, and bytes as long as possible", Told: "Resize or crop before batching; uint8 until the last step is a quarter of float32.", Cost: "Detail"},
+			{Fix: "upgrade_version", Title: "It should have run on the card: see that TensorFlow finds it", Told: "`tf.config.list_physical_devices(\"GPU\")` (TensorFlow 1: `tf.test.is_gpu_available()`); an empty list means a build without CUDA, or a driver that does not match.", Cost: "Free to look"},
+			calls.LookCommitted, calls.LookRAM,
+		},
+		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc", "https://www.tensorflow.org/guide/data_performance"},
+	},
+	{
 		ID: "tensorflow/cpu", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"by allocator cpu", "by allocator mklcpu"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was refused {asked} of the computer's RAM, not of the card's memory",

@@ -241,7 +241,7 @@ var madeCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/attention", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(pairs, when.Not(poolInPieces)), Figures: madeFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive,
 		Headline: "filled the card with the attention over {length} tokens",
 		Means:    "The shape, {shape}, is {matrices} matrices of {length} x {length}, each token against each: batch times heads of one attention layer[[, {asked}]][[, {asfloat} if the numbers are 32 bit]]. It grows with the square of the length, and in training each layer keeps one.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
 		Not:      "Ending other programs, and memory growth: what one step computes is the matter.",

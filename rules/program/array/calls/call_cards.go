@@ -117,7 +117,7 @@ var CallCards = []cause.Card{
 		Sources: []string{"keras/src/utils/numerical_utils.py", "keras/src/losses/losses.py", numpyError},
 	},
 	{
-		ID: "numpy/densified", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: densify, If: large, Unsaid: oneHot, Figures: callFigures,
+		ID: "numpy/densified", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: densify, If: large, Unsaid: Joined(oneHot, allDist), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "made a sparse matrix dense, and RAM was too small for that[[: {asked}]]",
 		Means:    "`toarray` or `todense` writes out all the zeros[[: {n} rows of {columns} columns]]. As a sparse matrix only what is not zero takes room, as a rule less than a hundredth.",
@@ -138,7 +138,7 @@ var CallCards = []cause.Card{
 		Not:      "Swap; a smaller type, which only halves it.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "A method that does without all pairs", Cost: "other results in detail", Ways: []cause.Way{
-				{For: "Most similar rows", Text: "`NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)`, or FAISS"},
+				{For: "Most similar rows", Text: "`NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)`, or FAISS; of sparse texts `cosine_similarity(X, dense_output=False)`"},
 				{For: "Clusters", Text: "`MiniBatchKMeans`, `HDBSCAN`, `Birch`; `AgglomerativeClustering(connectivity=kneighbors_graph(X, 20))`"},
 				{For: "Kernel methods", Text: "`Nystroem` or `RBFSampler` before a linear model; a sparse or local Gaussian process"},
 			}},
