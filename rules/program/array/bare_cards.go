@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -28,7 +29,7 @@ func noneKnown(c *ledger.Case) bool {
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{
 	{
-		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, wasmWords...),
+		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (std::bad_alloc)",
 		Means:    "C++'s way to say that the system refused memory: RAM, not the graphics card, and never with a size. Growing arrays double, and for a moment the old and the new one are there together, so two thirds in use can be too much. Otherwise a count is wrong: a damaged file, a negative number read as a huge one; then it fails at once, however much is free.",

@@ -3,7 +3,6 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -25,6 +24,4 @@ var (
 	otherCard    = cause.Cure{Fix: "select_gpu", If: when.Not(inNotebook), Title: "Or another card, if there is one", Cost: "needs a free card", Told: "The list says how full each is; before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "1")}
 	// againEachTime is for a process that makes several models, one after another.
 	againEachTime = cause.Cure{Fix: "restart_session", If: when.Not(inNotebook), Title: "It is this program: one model for each process", Cost: "some rewriting", Told: "A loop over models or folds keeps each on the card: `del model` and `tf.keras.backend.clear_session()` before the next one, or a process for each."}
-	// monitorTasks names where Windows shows the card.
-	monitorTasks = cause.Cure{If: reader.OnWindows, Fix: "close_other_apps", Title: "Look at the card while it runs", Cost: "free", Told: "Task Manager, Performance, GPU, \"Dedicated GPU memory\": close what holds it."}
 )
