@@ -102,8 +102,9 @@ var tensorFlowCards = []cause.Card{
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "`batch_size=` in `fit`; in other scripts what goes into `feed_dict` or the input function, by an option of the script's own. 1 first shows whether it runs at all.", Cost: "More runs"},
+			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height (a quarter), or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
+			{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Keep the effect of the batch", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them); batch normalisation still sees the small ones.", Cost: "Slower"},
 			lookBeside,
-			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height, or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},
