@@ -207,3 +207,19 @@ var juliaRAM = cause.Card{
 	},
 	Sources: []string{"https://docs.julialang.org/en/v1/manual/performance-tips/", "https://docs.julialang.org/en/v1/manual/command-line-interface/"},
 }
+
+// detectionCards are about TensorFlow's Object Detection API.
+var detectionCards = []cause.Card{{
+	ID: "tf-object-detection/step", Kinds: []fact.Kind{fact.TFAlloc}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "filled the card in a step[[: {asked} more did not fit]]",
+	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, is what fills the card; Faster and Mask R-CNN keep the aspect ratio, so that a batch above 1 is padded to its largest picture. Evaluation in the same process (`train_and_evaluate`) takes its own part.[[ {asked} is only the last straw.]]",
+	Not:      "Memory growth: it changes when memory is taken, not how much.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "A smaller batch_size in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 4   # 1 for Faster R-CNN and Mask R-CNN on 8 to 12 GB\n}"},
+		{Fix: "lower_resolution", Title: "Smaller pictures", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
+		{Fix: "use_smaller_model", Title: "A lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet in place of ResNet or Inception; `first_stage_max_proposals: 100`; masks only where they are needed."},
+		{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "a look is free", Told: "An evaluation started beside the training takes the same card: `CUDA_VISIBLE_DEVICES=-1` for it.", Kind: "shell", Text: "nvidia-smi"},
+	},
+	Sources: []string{"models/research/object_detection/protos/pipeline.proto", "models/research/object_detection/protos/image_resizer.proto", "models/research/object_detection/protos/faster_rcnn.proto"},
+}}

@@ -173,6 +173,7 @@ var TFObjectDetection = program.Program{
 		"lower_resolution":  step.Paste("config", "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }\n}"),
 		"lower_num_workers": step.Paste("config", "train_input_reader {\n  shuffle_buffer_size: 256\n  num_readers: 2\n}"),
 	},
+	Cards: detectionCards,
 }
 
 // Minecraft is Minecraft and other games on Java.

@@ -224,6 +224,32 @@ var bareCallCards = []cause.Card{
 		Sources: []string{"sklearn/tree/_utils.pyx", "sklearn/tree/_tree.pyx", "sklearn/ensemble/_forest.py"},
 	},
 	{
+		ID: "other/loadtxt", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"in loadtxt", "in genfromtxt", "np.loadtxt(", "np.genfromtxt(", "lib/npyio.py"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of RAM while NumPy read a text file",
+		Means:    "`loadtxt` and `genfromtxt` hold every value as a Python object first (some 30 to 60 bytes, in lists), and make the array of 8 bytes a number from that afterwards; older NumPy much more so. So a file of 1 GB can take 10 and more.",
+		Not:      "A graphics card and its settings.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Let pandas read it", Cost: "none", Kind: "python", Text: "X = pd.read_csv(\"train.csv\", header=None, dtype=np.float32).to_numpy()   # your own file; a tenth of the memory\nnp.save(\"train.npy\", X)   # next time: np.load(\"train.npy\", mmap_mode=\"r\")"},
+			{Fix: "lower_batch_size", Title: "Only the columns and rows that you use", Cost: "some rewriting", Told: "`usecols=`, `max_rows=` and `skiprows=`, or `chunksize=` of pandas; `dtype=np.float32`."},
+			LookWhy, PageFile, sixtyFour,
+		},
+		Sources: []string{"numpy/lib/_npyio_impl.py", "https://pandas.pydata.org/docs/reference/api/pandas.read_csv.html"},
+	},
+	{
+		ID: "other/sparse-solve", Kinds: []fact.Kind{fact.PythonMemory, fact.PlainMemory, fact.PlainHost, fact.NativeAlloc}, Said: []string{"linsolve.py", "in splu", "in spsolve", "in factorized", "_superlu"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "had no RAM for the factors of a sparse matrix",
+		Means:    "A direct solver (SuperLU) fills in what was zero: the factors of a sparse matrix can be hundreds of times the matrix, most of all for grids in three dimensions. SuperLU in SciPy also ends where its factors have more than 2^31 values, however much RAM is free.",
+		Not:      "float32, which only halves it; a graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "An iterative solver", Cost: "a tolerance to choose", Kind: "python", Text: "ilu = scipy.sparse.linalg.spilu(A.tocsc(), drop_tol=1e-4, fill_factor=10)\nM = scipy.sparse.linalg.LinearOperator(A.shape, ilu.solve)\nx, info = scipy.sparse.linalg.gmres(A, b, M=M)   # symmetric and positive: cg"},
+			{Fix: "upgrade_version", Title: "Or a better direct one", Cost: "an installation", Told: "scikit-umfpack (64-bit indices), PARDISO (`pypardiso`), CHOLMOD (`scikit-sparse`) for symmetric ones; `permc_spec=\"COLAMD\"` or `\"MMD_AT_PLUS_A\"` changes the fill of `splu`."},
+			{Fix: "lower_resolution", Title: "A coarser grid, or fewer unknowns at once", Told: "Half the points in each direction is an eighth of the unknowns in space, and far less of the fill.", Cost: "detail"},
+		},
+		Sources: []string{"scipy/sparse/linalg/_dsolve/linsolve.py", "https://docs.scipy.org/doc/scipy/reference/sparse.linalg.html"},
+	},
+	{
 		ID: "other/pickle", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pickle.dump(", "pickle.dumps(", "in save_reduce", "cPickle.dump("}, If: func(c *ledger.Case) bool { return OwnLineHas(c, "pickle.dump", "Pickle.dump") },
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "had no RAM for the copy that pickle makes while it saves",
