@@ -8,11 +8,8 @@ import (
 // Estimators of cuML by what their frames say.
 var (
 	cumlUMAP    = []string{"umap.pyx", "cuml.manifold.umap", "cuml/manifold/umap", "cuml.UMAP("}
-	cumlTSNE    = []string{"t_sne.pyx", "cuml.manifold.t_sne", "cuml/manifold/t_sne"}
 	cumlDBSCAN  = []string{"dbscan.pyx", "cuml.cluster.dbscan", "cuml/cluster/dbscan"}
 	cumlHDBSCAN = []string{"hdbscan.pyx", "cuml.cluster.hdbscan"}
-	cumlTrees   = []string{"randomforestclassifier.pyx", "randomforestregressor.pyx", "cuml.ensemble"}
-	cumlKNN     = []string{"nearest_neighbors.pyx", "cuml.neighbors"}
 	cumlAny     = []string{"cuml.internals", "cuml/internals", "cuml.", "cuml/"}
 	scanpyWords = []string{"rapids_singlecell/"}
 )

@@ -18,9 +18,6 @@ const (
 	gpuDeviceDoc = "https://www.mathworks.com/help/parallel-computing/gpudevice.html"
 )
 
-// rWorkers are functions of R that start processes.
-var rWorkers = []string{"in mcfork(", "unable to fork, possible reason", "mclapply(", "bplapply(", "MulticoreParam(", "mc.cores", "makeCluster("}
-
 var fewerForks = cause.Cure{Fix: "lower_num_workers", Title: "Fewer processes", Cost: "slower", Told: "`mc.cores = 2` (or 1), BiocParallel: `register(MulticoreParam(2))` or `SerialParam()`; `plan(sequential)` for future."}
 
 // rCallCards are about calls of R that say what they made.

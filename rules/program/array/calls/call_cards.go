@@ -84,7 +84,6 @@ func callFigures(c *ledger.Case) map[string]string {
 
 var (
 	sixtyFour = cause.Cure{Fix: "upgrade_version", If: reader.OnWindows, Title: "See that Python has 64 bits", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "A 32-bit one (2 GB at most, whatever the computer has) is the commonest cause on Windows: install the 64-bit one.", Cost: "half an hour"}
-	bigNumpy  = cause.Cure{Fix: "half_precision", Title: "Smaller numbers", Told: "[[float32 in place of 64 bit: {half}. ]]Give `dtype=` where the array is made, not by `astype` afterwards, which needs both.", Cost: "digits"}
 )
 
 // CallCards are about arrays of RAM whose call says what they are.
