@@ -33,6 +33,7 @@ var ollamaLines = []text.Wording{
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
 	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
 	text.On("gpu VRAM usage didn't recover", text.Signals("vram_not_recovered")), text.On("ollama run ", ollamaRun),
+	text.On("(version 0.", ollamaVersion), text.On("ollama version is ", ollamaVersion), // "Listening on [::]:11434 (version 0.5.7)"
 }
 
 var (
@@ -45,6 +46,7 @@ var (
 	ollamaName      = text.NewPattern(`runner\.name=(?:registry\.ollama\.ai/)?(?:library/)?(?<name>[\w./:-]{2,80}?)runner\.`)
 	ollamaBuffer    = text.NewPattern(`msg="(?<kind>modelweights|kvcache|computegraph)"(?:device|buffer|backend)=(?<memory>\w{2,24}?)size="(?<size>SIZE)"`)
 	ollamaGPU       = text.NewPattern(`(?:total="(?<total>SIZE)")?available="(?<free>SIZE)"`)
+	ollamaRelease   = text.NewPattern(`version(?:is)?(?<version>0\.\d{1,2}\.\d{1,3})`)
 	ollamaGPUName   = text.NewPattern(`name="?(?<name>[^"=]{2,60})"?(?:total|description)`)
 )
 
@@ -139,6 +141,13 @@ func gpuMemory(o text.Message) int {
 	o.Facts.Devices = append(o.Facts.Devices, fact.Device{
 		Index: -1, Name: o.Log.Find(ollamaGPUName, from, to).Text("name"), Total: m.Size("total"), Free: m.Size("free"), Line: o.Log.Line(o.At),
 	})
+	return o.End
+}
+
+func ollamaVersion(o text.Message) int {
+	if m := o.Find(ollamaRelease, 40); m.Ok() {
+		o.Say("ollama_version", m.Text("version"))
+	}
 	return o.End
 }
 

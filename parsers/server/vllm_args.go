@@ -17,7 +17,7 @@ var vllmArguments = []text.Wording{
 	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
 	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
 	text.On("with config: model=", arguments("model=", vllmConfig)),
-	text.On("vLLM API server version", vllmStart),
+	text.On("vLLM API server version", vllmStart), text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
 	text.On("vllm serve", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
@@ -107,12 +107,16 @@ func model(m text.Message, name string) {
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
 }
 
-var vllmVersionText = text.NewPattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
+var vllmVersionText = text.NewPattern(`(?:version|engine\(v)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
 
 // vllmStart is the first line of a server: what failed before it belongs to an
 // earlier start.
 func vllmStart(m text.Message) int {
 	text.Says(fact.Start)(m)
+	return vllmVersion(m)
+}
+
+func vllmVersion(m text.Message) int {
 	if x := m.Find(vllmVersionText, 60); x.Ok() {
 		m.Say("vllm_version", x.Text("version"))
 	}
