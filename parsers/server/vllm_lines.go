@@ -119,7 +119,8 @@ func vllmRanks(l *text.Log, f *fact.Facts) {
 			workers[name], first = true, cmp.Or(first, line.Number)
 		}
 	}
-	if n := len(workers) + beside; n == 2 || n == 4 || n == 8 { // of two starts in one log the workers would be counted twice
+	few := func(x fact.Failure) bool { return x.Figures.Device != nil && int(x.Figures.Device.Value) >= len(workers)+beside } // not all of them stand here
+	if n := len(workers) + beside; (n == 2 || n == 4 || n == 8) && !slices.ContainsFunc(f.Failures, few) { // of two starts in one log the workers would be counted twice
 		f.Settings = append(f.Settings, fact.Setting{Name: "tensor_parallel_size", Value: strconv.Itoa(n), Line: first})
 	}
 }

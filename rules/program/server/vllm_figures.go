@@ -134,6 +134,17 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	if wholePrompts(c) {
 		out["chunked"] = " --enable-chunked-prefill"
 	}
+	for _, name := range []string{"DeepGEMM", "FlashInfer"} {
+		if c.Near(map[string]string{"DeepGEMM": "deep_gemm_warmup", "FlashInfer": "flashinfer_autotune"}[name]) {
+			out["kernels"] = name
+		}
+	}
+	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
+		out["twice"] = twice
+		if n, _ := strconv.Atoi(twice); n > 8 {
+			out["second"] = "So many take a second machine as a rule (Ray), there with `--pipeline-parallel-size 2` instead."
+		}
+	}
 	shareFigures(c, out)
 	lengthFigures(c, out)
 	samplerFigures(c, out)

@@ -12,7 +12,7 @@ import (
 const (
 	noShareYet  = "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none of them counts while weights load."
 	quantised   = "{fewer_bits}[[ With room for cache and work this card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
-	halvesThem  = "Each holds half of weights and cache. The number has to divide the model's attention heads: 2, 4, 8."
+	halvesThem  = "Each holds half of weights and cache.[[ {second}]] The number has to divide the model's attention heads: 2, 4, 8."
 	offloadCost = "Count it for each card, in GiB; free RAM has to hold it. Every token then reads that part over the bus."
 )
 
