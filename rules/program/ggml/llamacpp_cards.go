@@ -215,6 +215,7 @@ var llamaPartCards = []cause.Card{
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.[[ {garbage}]]",
 		Not:   "Killing other graphics programs alone: the limit is on this process's share. Another download of the model.",
 		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "A shorter context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
 			{Fix: "lower_context", Title: "A shorter context, one request at a time", Told: "Half the context (`-c`); if you set none, 8192: unset, many versions take the model's own maximum. In Ollama and the like: `num_ctx` 4096, one model and one request at a time.", Cost: "shorter conversations"},
 			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
 			as("raise_memory_limit", "Raise the limit of macOS", "less RAM for everything else"),

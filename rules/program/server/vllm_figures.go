@@ -141,8 +141,8 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	}
 	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
 		out["twice"] = twice
-		if n, _ := strconv.Atoi(twice); n > 8 {
-			out["second"] = "So many take a second machine as a rule (Ray), there with `--pipeline-parallel-size 2` instead."
+		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && ledger.GPU(c) > 0 {
+			out["second"] = "Here it runs on several already: `--tensor-parallel-size` doubled, or `--pipeline-parallel-size 2` over a second machine."
 		}
 	}
 	shareFigures(c, out)

@@ -70,10 +70,10 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 }
 
 // moreCards doubles the number of cards; where the log shows only that there are
-// several, in words.
+// several, words say it.
 func moreCards(c *ledger.Case) []step.Step {
 	if c.Reader.Program != "" && ledger.IntSetting(c, "tensor_parallel_size") == 0 && ledger.GPU(c) > 0 {
-		return text("Twice the cards of now: `--tensor-parallel-size` doubled, or `--pipeline-parallel-size 2` over a second machine.")(c)
+		return nil
 	}
 	return vllmServer.Sets(launch.Doubled("tensor_parallel_size"))(c)
 }

@@ -245,7 +245,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/serving-large", Kinds: onCard, If: when.All(stage.OnCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= 2<<30 }), Phases: []string{"inference"},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: servingFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: servingFigures,
 		Headline: "ran out of the card while serving: one request wanted {asked} in one piece",
 		Means:    "It had started and was serving. A piece of {asked} is no cache: it is what one step computes, as a rule log-probabilities of a prompt (a row of the whole vocabulary in 32 bit for each token[[: {rows} tokens of a vocabulary of 150,000]]), or large or many pictures. The trial run at start has none of those, so the cache had taken the room.",
 		Not:      cacheFills,

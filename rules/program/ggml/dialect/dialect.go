@@ -89,6 +89,11 @@ func Of(c *ledger.Case) Dialect {
 	return dialects["llama.cpp"]
 }
 
+// Named: the log names the program on llama.cpp that the reader runs.
+func Named(c *ledger.Case) bool {
+	return c.Says("lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python") || len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" && c.Reader.Program == "llama.cpp"
+}
+
 // Spelled makes the steps of a fix in the reader's dialect, for programs that
 // have no such setting the text.
 func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(*ledger.Case) []step.Step {
