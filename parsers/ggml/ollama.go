@@ -15,11 +15,9 @@ var Ollama = text.NewParser("ollama", map[fact.Kind]int{
 
 var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),
-	text.On("model is too large for system memory", systemMemory),
-	text.On("model request too large for system", systemMemory),
+	text.On("model is too large for system memory", systemMemory), text.On("model request too large for system", systemMemory),
 	text.On("memory layout cannot be allocated", text.Fails(ollamaLayout)),
-	text.On("failed to commit memory for model", text.Fails(ollamaLayout)),
-	text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
+	text.On("failed to commit memory for model", text.Fails(ollamaLayout)), text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
 	text.On("llama runner exited, you may not have enough", text.Fails(fact.Failure{Kind: fact.OllamaGuess, Framework: "ollama", Phase: "load"})),
 	text.On("failed to get device context 2", text.Fails(fact.Failure{Kind: fact.OllamaDriver, Framework: "ollama", Backend: "cuda"})),
 	text.On("llama runner process has terminated", runnerEnded), text.On("llama runner process no longer running", runnerEnded),
@@ -33,7 +31,7 @@ var ollamaLines = []text.Wording{
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
 	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
 	text.On("gpu VRAM usage didn't recover", text.Signals("vram_not_recovered")), text.On("ollama run ", ollamaRun),
-	text.On("(version 0.", ollamaVersion), text.On("ollama version is ", ollamaVersion), // "Listening on [::]:11434 (version 0.5.7)"
+	text.On("(version 0.", text.SaysVersion("ollama_version", ollamaRelease)), text.On("ollama version is ", text.SaysVersion("ollama_version", ollamaRelease)), // "Listening on [::]:11434 (version 0.5.7)"
 }
 
 var (
@@ -141,13 +139,6 @@ func gpuMemory(o text.Message) int {
 	o.Facts.Devices = append(o.Facts.Devices, fact.Device{
 		Index: -1, Name: o.Log.Find(ollamaGPUName, from, to).Text("name"), Total: m.Size("total"), Free: m.Size("free"), Line: o.Log.Line(o.At),
 	})
-	return o.End
-}
-
-func ollamaVersion(o text.Message) int {
-	if m := o.Find(ollamaRelease, 40); m.Ok() {
-		o.Say("ollama_version", m.Text("version"))
-	}
 	return o.End
 }
 

@@ -13,8 +13,7 @@ import (
 // vllmLines are what vLLM says of its memory while all is well: they complete
 // the figures of a failure and carry the arithmetic of a fix.
 var vllmLines = []text.Wording{
-	text.On("Loading model weights took", vllmWeights),
-	text.On("Model loading took", vllmWeights),
+	text.On("Loading model weights took", vllmWeights), text.On("Model loading took", vllmWeights),
 	text.On("Model weights loaded. Memory usage:", vllmWeights), // Aphrodite: per GPU x GPUs
 	// The first line of V0's block (0.6.6 to 0.10). The utilization is rounded to
 	// two decimals there: the product is exact.
@@ -41,11 +40,8 @@ var vllmLines = []text.Wording{
 	text.On("as specified by kv_cache_memory_bytes", vllmFixedCache),
 	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))),
 	text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
-	text.On("# GPU blocks:", vllmBlocks),
 	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them
-	text.On("# CUDA blocks:", vllmBlocks),
-	text.On("# rocm blocks:", vllmBlocks),
-	text.On("# xpu blocks:", vllmBlocks),
+	text.On("# GPU blocks:", vllmBlocks), text.On("# CUDA blocks:", vllmBlocks), text.On("# rocm blocks:", vllmBlocks), text.On("# xpu blocks:", vllmBlocks),
 	text.On("Maximum concurrency for", vllmConcurrency),
 	text.On("offload plan check", text.States(0, 120, text.NewPattern(`overheadplanned(?<overhead_planned>SIZE),measured(?<overhead_measured>SIZE)`))),
 	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
@@ -119,7 +115,9 @@ func vllmRanks(l *text.Log, f *fact.Facts) {
 			workers[name], first = true, cmp.Or(first, line.Number)
 		}
 	}
-	few := func(x fact.Failure) bool { return x.Figures.Device != nil && int(x.Figures.Device.Value) >= len(workers)+beside } // not all of them stand here
+	few := func(x fact.Failure) bool {
+		return x.Figures.Device != nil && int(x.Figures.Device.Value) >= len(workers)+beside
+	} // not all of them stand here
 	if n := len(workers) + beside; (n == 2 || n == 4 || n == 8) && !slices.ContainsFunc(f.Failures, few) { // of two starts in one log the workers would be counted twice
 		f.Settings = append(f.Settings, fact.Setting{Name: "tensor_parallel_size", Value: strconv.Itoa(n), Line: first})
 	}

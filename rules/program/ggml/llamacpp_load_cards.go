@@ -62,13 +62,9 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
-		Not:   "Fewer layers on the card: that needs more system memory.",
-		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-		},
+		Means:   "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
+		Not:     "Fewer layers on the card: that needs more system memory.",
+		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{

@@ -142,7 +142,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
 		out["twice"] = twice
 		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && ledger.GPU(c) > 0 {
-			out["second"] = "Here it runs on several already: `--tensor-parallel-size` doubled, or `--pipeline-parallel-size 2` over a second machine."
+			out["second"] = fmt.Sprintf("At least %d take part now: set twice your present number, or `--pipeline-parallel-size 2` over a second machine.", ledger.GPU(c)+1)
 		}
 	}
 	shareFigures(c, out)

@@ -57,7 +57,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"enforce_eager":                vllmServer.Sets(launch.To("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.Sets(launch.Whole("max_num_seqs", fewerSequences)),
 	"lower_max_batched_tokens":     vllmServer.Sets(launch.Divided("max_num_batched_tokens", 4096, engine.TokensDivisor), chunks),
-	"multi_gpu":                    moreCards,
+	"multi_gpu":                    vllmServer.Sets(launch.Doubled("tensor_parallel_size")),
 	"cpu_offload":                  vllmServer.Sets(launch.To("cpu_offload_gb", "8")),
 	"use_lower_quant": launch.After("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
 		vllmServer.Sets(launch.To("quantization", "bitsandbytes"))),
@@ -67,15 +67,6 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.Sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 	"close_other_apps":       step.Paste("shell", "nvidia-smi"),
-}
-
-// moreCards doubles the number of cards; where the log shows only that there are
-// several, words say it.
-func moreCards(c *ledger.Case) []step.Step {
-	if c.Reader.Program != "" && ledger.IntSetting(c, "tensor_parallel_size") == 0 && ledger.GPU(c) > 0 {
-		return nil
-	}
-	return vllmServer.Sets(launch.Doubled("tensor_parallel_size"))(c)
 }
 
 var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
