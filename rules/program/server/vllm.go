@@ -29,6 +29,7 @@ var VLLM = program.Program{
 		"flash-attention/README.md": "--no-build-isolation",
 		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
 		"vllm/config/offload.py":    "--cpu-offload-gb",
+		"vllm/envs.py":              "VLLM_CPU_KVCACHE_SPACE VLLM_DEEP_GEMM_WARMUP",
 		"vllm/engine/arg_utils.py": "--enforce-eager --limit-mm-per-prompt --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
 			" --quantization --swap-space --tensor-parallel-size",
 	},

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -115,6 +118,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      noShareYet,
 		Cures: []cause.Cure{
 			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit. If it is one already, see that this option is set.", Cost: "slight loss of quality"}),
+			given(noConversion, words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality")),
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM make 4 bit of this one while it loads (bitsandbytes has to be installed). {where}", "slight loss of quality"),
 			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
 			given(when.Not(stage.OnAscend), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
@@ -173,4 +177,11 @@ func loadFigures(c *ledger.Case) map[string]string {
 		out["ranks"] = grouped(float64(c.Reader.Ranks))
 	}
 	return out
+}
+
+// noConversion: vLLM's own conversion to 4 bit is for dense layers on NVIDIA
+// cards; experts were refused by it for long, other cards need builds of their
+// own, and what is quantised already stays as it is.
+func noConversion(c *ledger.Case) bool {
+	return c.Backend != "cuda" && c.Backend != "" || ledger.Quantised(c) != "" || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "fused_moe") })
 }
