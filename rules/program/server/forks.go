@@ -75,8 +75,8 @@ var VLLMGaudi = program.Program{
 	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
 	Like:     []*program.Program{&VLLM},
 	Sources: program.Sources{
-		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX", "habana": "HABANA_VISIBLE_DEVICES",
-		"vllm/config/cache.py": "--kv-cache-dtype", "vllm/engine/arg_utils.py": "--quantization",
+		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX VLLM_SKIP_WARMUP", "habana": "HABANA_VISIBLE_DEVICES",
+		"vllm/config/cache.py": "--kv-cache-dtype --gpu-memory-utilization", "vllm/engine/arg_utils.py": "--quantization --max-num-seqs --max-model-len --tensor-parallel-size",
 	},
 	Steps: steps{
 		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or more (0.2) if it was the capture that failed; `--enforce-eager` makes none."),
@@ -85,7 +85,9 @@ var VLLMGaudi = program.Program{
 		"kill_stale_process":       step.Paste("shell", "hl-smi   # lists the processes on each card; end what is yours with: kill PID"),
 		"select_gpu":               step.Paste("env", "export HABANA_VISIBLE_DEVICES=1"),
 		"upgrade_version":          text("Update vllm-gaudi together with the SynapseAI release that it names."),
+		"use_lower_quant":          text("An FP8 checkpoint, calibrated with Intel Neural Compressor, with `--quantization inc`; AWQ and GPTQ ones load too, bitsandbytes does not."),
 	},
+	Cards: gaudiCards,
 }
 
 // VLLMTPU is vLLM on Google's TPUs: JAX reports its memory (HBM).
@@ -96,10 +98,24 @@ var VLLMTPU = program.Program{
 	Steps: steps{
 		"kill_stale_process": text("Another process may hold the TPU: `sudo lsof /dev/accel* /dev/vfio/*` lists it; end what is yours, or restart the VM."),
 		"select_gpu":         text("Use a slice with more chips, and `--tensor-parallel-size` with their number."),
+		"use_lower_quant":    text("An FP8 or INT8 (W8A8) checkpoint of the same model: half of 16 bit. vLLM on TPU has no bitsandbytes."),
 		"enforce_eager":      text("Graphs are compiled ahead on TPUs and cannot be left out: lower the sequences or the batched tokens instead."),
 		"upgrade_version":    step.Paste("shell", "pip install -U vllm-tpu"),
 	},
-	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size"},
+	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size --max-num-batched-tokens --max-num-seqs", "vllm/config/cache.py": "--gpu-memory-utilization"},
+	Cards: []cause.Card{{
+		ID: "tpu-inference/reserve", Kinds: []fact.Kind{fact.TPUReserve},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "could not load a compiled program onto the TPU: its cache left too little",
+		Means:    "A compiled program wants its scratch memory in one piece[[: {asked}, where {free} was free in all]]. vLLM had filled its share of the chip with weights and KV cache, at any length of requests, and programs for large batches or many tokens come on top.",
+		Not:      "Clearing the compilation cache, a shorter context alone: the cache takes the whole share.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Leave the programs room", Told: "0.1 less than now; the usual is 0.9.", Kind: "config", Text: "--gpu-memory-utilization 0.8", Cost: "a smaller KV cache"},
+			{Fix: "lower_max_batched_tokens", Title: "Or smaller programs", Told: "They are compiled for up to that many tokens and sequences.", Kind: "config", Text: "--max-num-batched-tokens 1024 --max-num-seqs 64", Cost: "slower long prompts, more requests wait"},
+			{Fix: "multi_gpu", Title: "Or more chips", Told: "`--tensor-parallel-size` with their number: weights and cache are divided.", Cost: "a larger slice"},
+		},
+		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", "vllm/config/cache.py"},
+	}},
 }
 
 // VLLMOmni runs several engines, each with a share of its own.

@@ -98,7 +98,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		cause.If(when.Not(startRefused), cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
 	),
 	"quantize_kv_cache": figures.Why(
-		cause.If(onProcessor, cause.None, "On the processor many versions refuse an FP8 cache."),
+		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the processor many versions refuse an FP8 cache."),
 		cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
 	"enforce_eager": figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It runs without CUDA graphs already.")),
 }

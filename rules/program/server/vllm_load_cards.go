@@ -28,7 +28,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "vLLM slept, gave its memory back, and could not take it again: something else holds it now. In a training loop that is likely the trainer in the same job, with gradients, optimizer state or its own allocator's cache.",
 		Not:      "`--max-model-len`: weights and cache come back in the sizes they had.",
 		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Kind: "python", Text: "import gc, torch\ngc.collect()\ntorch.cuda.empty_cache()   # in the trainer, before llm.wake_up()", Cost: "free"},
+			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Told: "In the trainer, before it calls `llm.wake_up()`: `gc.collect(); torch.cuda.empty_cache()`. Nothing of a trainer: `nvidia-smi` shows who took it meanwhile.", Cost: "free"},
 			added("lower_gpu_memory_utilization", "Give vLLM a smaller share", "0.1 less at a time, until trainer and vLLM fit side by side.", "a smaller KV cache"),
 			{Fix: "cpu_offload", Title: "Or move the trainer's state away meanwhile", Told: "Offload its parameters and optimizer to system memory while vLLM generates; verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True` and `optimizer_offload=True`.", Cost: "slower steps"},
 		},

@@ -130,6 +130,20 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/offload.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
+		ID: "vllm/trial-crowded", Kinds: onCard, If: when.All(stage.Profiling, crowded),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
+		Headline: "did not start: {mine} of {total} was taken when its trial run wanted {asked} more",
+		Means:    "The weights are in; the trial run at start, which computes `max_num_batched_tokens` at once, found hardly any room. Most of the {mine} is weights, as a rule: `Model loading took` above says how much. If that is nine tenths of the card, a smaller trial passes and the cache then finds no room.",
+		Not:      trialFirst + " `expandable_segments`[[ ({slack} to gain)]].",
+		Cures: []cause.Cure{
+			flags("lower_max_batched_tokens", "First a smaller trial run, to see how far it is", "{where}", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "16"), option("max_model_len", "4096")),
+			given(stage.OnAscend, words("use_lower_quant", "Or smaller weights", "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit.", "slight loss of quality")),
+			words("use_lower_quant", "Or smaller weights", quantised, "slight loss of quality"),
+			added("multi_gpu", "Or more cards", halvesThem, "needs them"),
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
+	},
+	{
 		ID: "vllm/profile-run", Kinds: onCard, If: stage.Profiling,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: its trial run did not fit beside the weights",
@@ -350,4 +364,10 @@ func seesImages(c *ledger.Case) bool {
 func weightsFill(c *ledger.Case) bool {
 	w, total := ledger.Sized(c, "weights_loaded"), cardTotal(c)
 	return total > 0 && w > 0 && w <= total && w*10 > total*9
+}
+
+// crowded: live tensors are nine tenths of the card in the trial run, and no
+// line says how much of them are weights.
+func crowded(c *ledger.Case) bool {
+	return c.Total.Has() && ledger.Sized(c, "weights_loaded") == 0 && c.F().Weights == nil && ledger.SizeOf(c.F().Allocated)*10 > c.Total.Bytes*9
 }
