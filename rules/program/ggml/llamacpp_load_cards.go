@@ -11,11 +11,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat(beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")

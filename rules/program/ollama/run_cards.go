@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -45,6 +46,18 @@ var runCards = []cause.Card{
 			says("upgrade_version", "Or a newer build, or the monitor on the processor's graphics", "[[The log names a {build} build: take a release. ]]With the monitor on the processor's own output, if it has one, the whole card is Ollama's.", "free"),
 		},
 		Sources: []string{threads + "11713", "ollama/envconfig/config.go"},
+	},
+	{
+		ID: "ollama/no-context", Kinds: ggml.AtWork, Said: touch.First, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full before it loaded anything",
+		Means: "The call that failed only looks at the card. CUDA makes its own context for that, 200 to 500 MiB, and not even these were free: another program, or an old runner of Ollama's, holds all of the card. Model and context were not reached.",
+		Not:   "A smaller model, a shorter context, fewer layers: nothing was loaded yet.",
+		Cures: []cause.Cure{
+			does("kill_stale_process", "See what holds the card", "An `ollama` process in the list without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "what it had not saved", look),
+			does("restart_session", "Restart Ollama", "", "a minute", restart),
+			says("select_gpu", "Several cards: leave the full one out", "`CUDA_VISIBLE_DEVICES` with the others' numbers, set for the server.", "only where there is another"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "ollama/discover/gpu.go"},
 	},
 	{
 		ID: "ollama/long", Kinds: ggml.AtWork, If: when.All(byOllama, when.Not(ledger.InHost), long), Figures: loadFigures,

@@ -56,7 +56,7 @@ var VLLM = program.Program{
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
-	Cards:    slices.Concat(vllmCards, engine.VLLMBareCards, []cause.Card{compilerKilled("vllm")}),
+	Cards:    slices.Concat(vllmCards, engine.VLLMBareCards, []cause.Card{engine.CompilerKilled("vllm")}),
 }
 
 var (
