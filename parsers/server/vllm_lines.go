@@ -25,8 +25,7 @@ var vllmLines = []text.Wording{
 			`non_torch_memory=(?<non_torch>SIZE)kv_cache_size=(?<kv_available>SIZE)gpu_memory_utilization=(?<utilization>NUM)`))),
 	// The rest of V0's block, one line of 0.6.6 to 0.10 or the tabbed lines of
 	// 0.6.5. Its activation figure excludes the weights.
-	text.On("model weights take", text.States(0, 60, text.NewPattern(`^modelweightstake(?<weights>SIZE)`))),
-	text.On("non_torch_memory takes", text.States(0, 60, text.NewPattern(`^non_torch_memorytakes(?<non_torch>SIZE)`))),
+	text.On("model weights take", text.States(0, 60, text.NewPattern(`^modelweightstake(?<weights>SIZE)`))), text.On("non_torch_memory takes", text.States(0, 60, text.NewPattern(`^non_torch_memorytakes(?<non_torch>SIZE)`))),
 	text.On("activation peak memory takes", text.States(0, 60, text.NewPattern(`^activationpeakmemorytakes(?<activation_peak>SIZE)`))),
 	text.On("the rest of the memory reserved for KV Cache is", text.States(0, 90, text.NewPattern(
 		`^therestofthememoryreservedforkvcacheis(?<kv_available>SIZE)`))),
@@ -38,8 +37,7 @@ var vllmLines = []text.Wording{
 		`initialfreememory:SIZE;requestedmemory:(?<utilization>NUM)\(util\),(?<desired>SIZE)`))),
 	text.On("Available KV cache memory:", vllmAvailableLine),
 	text.On("as specified by kv_cache_memory_bytes", vllmFixedCache),
-	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))),
-	text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
+	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))), text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
 	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them
 	text.On("# GPU blocks:", vllmBlocks), text.On("# CUDA blocks:", vllmBlocks), text.On("# rocm blocks:", vllmBlocks), text.On("# xpu blocks:", vllmBlocks),
 	text.On("Maximum concurrency for", vllmConcurrency),

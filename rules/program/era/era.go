@@ -30,6 +30,7 @@ type option struct {
 const (
 	DefaultContext = "a context of 4096 unless set"
 	OneSlot        = "one request at a time unless set"
+	PromptLimits   = "limits of pictures as JSON"
 )
 
 // options are what programs have since a release, by upstream's tags and
@@ -69,6 +70,7 @@ var options = []option{
 	{"vllm", "--limit-mm-per-prompt", 5005, 20240823, "0.5.5"},
 	{"vllm", "--mm-processor-kwargs", 6002, 20240925, "0.6.2"},
 	{"vllm", "VLLM_USE_FLASHINFER_SAMPLER", 6004, 20241115, "0.6.4"},
+	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
 	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
 	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
 }
