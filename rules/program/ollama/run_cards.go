@@ -50,7 +50,7 @@ var runCards = []cause.Card{
 	{
 		ID: "ollama/no-context", Kinds: ggml.AtWork, Said: touch.First, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full before it loaded anything",
-		Means: "The call that failed only looks at the card. CUDA makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full before, and of what the lines do not say. Model and context were not reached.",
+		Means: "The call that failed only looks at the card. CUDA makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full already; of what, these lines do not say. Model and context were not reached.",
 		Not:   "A smaller model, a shorter context, fewer layers: nothing was loaded yet.",
 		Cures: []cause.Cure{
 			does("kill_stale_process", "See what holds the card", "An `ollama` process in the list without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "what it had not saved", look),

@@ -16,7 +16,7 @@ var First = []string{"cudaMemGetInfo(", "hipMemGetInfo(", "ggml_backend_cuda_dev
 var Card = cause.Card{
 	ID: "llama.cpp/no-context", Kinds: []fact.Kind{fact.GGMLRuntime}, Said: First, If: when.Not(ledger.InHost),
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full before it loaded anything",
-	Means: "The call that failed only looks at the card. The driver's library makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full before, and of what the lines do not say. Model and context were not reached.",
+	Means: "The call that failed only looks at the card. The driver's library makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full already; of what, these lines do not say. Model and context were not reached.",
 	Not:   "A smaller model, a shorter context, fewer layers: nothing was loaded yet.",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "See what holds the card, end what is not needed", Told: "An earlier run that did not end, another model server, a game.", Cost: "what it had not saved"},
