@@ -169,6 +169,17 @@ func Lacks(c *ledger.Case, program, name string) bool {
 	return is
 }
 
+// Either spells a setting as the release does: as before something came, or as
+// since then.
+func Either(program, name, before, since string) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		if Lacks(c, program, name) {
+			return before
+		}
+		return since
+	}
+}
+
 // Since is what to say of an option where the log does not tell its release:
 // "since 0.5.13". It is "" where the release is known.
 func Since(c *ledger.Case, program, name string) string {

@@ -63,19 +63,11 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"use_lower_quant": launch.After("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
 		vllmServer.Sets(launch.To("quantization", "bitsandbytes"))),
 	"lower_swap_space":       vllmServer.Sets(launch.To("swap_space", "0")),
-	"lower_resolution":       vllmServer.Sets(launch.From("limit_mm_per_prompt", oneImage), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
+	"lower_resolution":       vllmServer.Sets(launch.From("limit_mm_per_prompt", era.Either("vllm", era.PromptLimits, "image=1", `{"image": 1}`)), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
 	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.Sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 	"close_other_apps":       step.Paste("shell", "nvidia-smi"),
-}
-
-// oneImage is one image a prompt, as the release spells it.
-func oneImage(c *ledger.Case) string {
-	if era.Lacks(c, "vllm", era.PromptLimits) {
-		return "image=1"
-	}
-	return `{"image": 1}`
 }
 
 var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
