@@ -4,9 +4,11 @@ package era
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
@@ -30,6 +32,8 @@ type option struct {
 const (
 	DefaultContext = "a context of 4096 unless set"
 	OneSlot        = "one request at a time unless set"
+	ServeCommand   = "vllm serve instead of a Python module"
+	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of pictures as JSON"
 )
 
@@ -70,6 +74,8 @@ var options = []option{
 	{"vllm", "--limit-mm-per-prompt", 5005, 20240823, "0.5.5"},
 	{"vllm", "--mm-processor-kwargs", 6002, 20240925, "0.6.2"},
 	{"vllm", "VLLM_USE_FLASHINFER_SAMPLER", 6004, 20241115, "0.6.4"},
+	{"vllm", ServeCommand, 6000, 20240904, "0.6.0"},
+	{"vllm", SecondEngine, 8000, 20250318, "0.8.0"},                // prompts are computed in chunks from here on
 	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
 	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
 	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
@@ -211,6 +217,12 @@ func speaksOf(c *ledger.Case, program string) bool {
 	return cmp.Or(c.Reader.Program, c.Framework) == program
 }
 
+// besides are options that only go with others: a command does its work without
+// them.
+var besides = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^| )--(?:enable-chunked-prefill|enforce-eager|mm-processor-kwargs '[^']*')`)
+})
+
 // ForEra is a text without what came after the release that made the log: ""
 // where it speaks of nothing else. Without cuts the sentence at an offset; of
 // commands and configurations whole lines go.
@@ -230,6 +242,12 @@ func ForEra(c *ledger.Case, fix, text, kind string, without func(text string, at
 			}
 			continue
 		}
+		text = strings.TrimSpace(besides().ReplaceAllStringFunc(text, func(flag string) string {
+			if strings.HasPrefix(strings.TrimSpace(flag), o.name) {
+				return ""
+			}
+			return flag
+		}))
 		var lines []string
 		for line := range strings.Lines(text) {
 			if !strings.Contains(line, o.name) {

@@ -69,6 +69,9 @@ func TestForEra(t *testing.T) {
 		assert.Equal(t, x.want, era.ForEra(old, "close_other_apps", x.text, x.kind, answer.Without))
 		assert.Equal(t, x.text, era.ForEra(open, "close_other_apps", x.text, x.kind, answer.Without))
 	}
+	first := logged("vllm", "0.3.3", 0)
+	assert.Equal(t, "--max-num-batched-tokens 2048", era.ForEra(first, "lower_max_batched_tokens", "--max-num-batched-tokens 2048 --enable-chunked-prefill", "config", answer.Without))
+	assert.Empty(t, era.ForEra(first, "cpu_offload", "--cpu-offload-gb 8", "config", answer.Without))
 	assert.Equal(t, "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", era.ForEra(old, "upgrade_version", "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", "text", answer.Without))
 	assert.Equal(t, "since 0.5.13", era.Since(open, "ollama", "OLLAMA_CONTEXT_LENGTH"))
 	assert.Empty(t, era.Since(old, "ollama", "OLLAMA_CONTEXT_LENGTH"))

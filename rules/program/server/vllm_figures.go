@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -49,7 +50,11 @@ func flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
 	for i, o := range set {
 		choices[i] = launch.To(o.Name, o.Value)
 		if o.Name == "max_num_batched_tokens" {
-			choices = append(choices, chunks)
+			whole := func(since string) func(*ledger.Case) string { // without chunks a step holds the longest prompt
+				return era.Either("vllm", "--enable-chunked-prefill", "4096", since)
+			}
+			choices[i] = launch.From(o.Name, whole(o.Value))
+			choices = append(choices, chunks, launch.From("max_model_len", whole("")))
 		}
 	}
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: vllmServer.Sets(choices...)}
@@ -70,7 +75,7 @@ var chunks = launch.From("enable_chunked_prefill", func(c *ledger.Case) string {
 // the engine is V0, where that is the default below 32,768 tokens.
 func wholePrompts(c *ledger.Case) bool {
 	_, v0 := c.Fact("vllm_v0")
-	return v0 || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
+	return v0 || era.Lacks(c, "vllm", era.SecondEngine) || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
 }
 
 // trialTook is what the trial run took beside the weights, 0 where the log does
@@ -167,6 +172,8 @@ func fewerBits(c *ledger.Case) string {
 		sized = ", about " + units.Amount(w)
 	}
 	switch {
+	case format == "" && era.Lacks(c, "vllm", "--quantization fp8"):
+		return "An AWQ or GPTQ checkpoint: " + search
 	case format == "":
 		return "An AWQ, GPTQ or FP8 checkpoint: " + search
 	case strings.Contains(format, "8"):

@@ -37,10 +37,7 @@ var vllmServer = launch.Server{
 }
 
 // before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
-func before060(c *ledger.Case) bool {
-	version, ok := c.Fact("vllm_version")
-	return ok && (strings.HasPrefix(version.Text, "0.") && len(version.Text) > 3 && version.Text[2] < '6' && version.Text[3] == '.')
-}
+func before060(c *ledger.Case) bool { return era.Lacks(c, "vllm", era.ServeCommand) }
 
 // since021: the usual share is 0.92 since about 0.21.
 func since021(c *ledger.Case) (float64, bool) {
