@@ -25,8 +25,6 @@ func processorFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-const processorSource = "vllm/platforms/cpu.py"
-
 // vllmCPUCards are about caches in RAM.
 var vllmCPUCards = []cause.Card{
 	{
@@ -39,6 +37,6 @@ var vllmCPUCards = []cause.Card{
 			{Fix: "raise_gpu_memory_utilization", Title: "A larger cache in RAM", Told: "RAM has to hold it beside the weights.[[ {space} GiB is what one request needs, and a quarter more.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
 			{Fix: "lower_context", Title: "Or shorter requests", Told: "{where}", Steps: vllmSteps["lower_context"], Cost: "longer prompts are refused"},
 		},
-		Sources: []string{processorSource, "docs/getting_started/installation/cpu.md"},
+		Sources: []string{"vllm/platforms/cpu.py", "docs/getting_started/installation/cpu.md"},
 	},
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -146,8 +148,8 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	}
 	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
 		out["twice"] = twice
-		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && ledger.GPU(c) > 0 {
-			out["second"] = fmt.Sprintf("At least %d take part now: set twice your present number, or `--pipeline-parallel-size 2` over a second machine.", ledger.GPU(c)+1)
+		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
+			out["second"] = fmt.Sprintf("At least %d take part now: set twice your present number, or `--pipeline-parallel-size 2` over a second machine.", launch.AtLeast(c))
 		}
 	}
 	shareFigures(c, out)
@@ -166,7 +168,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 // would take where the name tells its size.
 func fewerBits(c *ledger.Case) string {
 	const search = "search its name with that ending on huggingface.co."
-	format := ledger.Quantised(c)
+	format := cmp.Or(ledger.Quantised(c), engine.FormatInFrames(c))
 	sized := ""
 	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {
 		sized = ", about " + units.Amount(w)

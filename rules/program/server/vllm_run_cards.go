@@ -26,10 +26,9 @@ const (
 var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/sampler-share", Kinds: []fact.Kind{fact.VLLMWarmup}, If: when.Not(manySequences),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures,
-		Headline: "did not start: no room was left to warm up the sampler",
-		Means:    "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
-		Not:      "A shorter context: the sampler's rows depend on requests and vocabulary only.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures, Headline: "did not start: no room was left to warm up the sampler",
+		Means: "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
+		Not:   "A shorter context: the sampler's rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks with them, to {sort_fewer}. ]]Nothing is lost below {fewer} requests at once. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -39,10 +38,9 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
-		Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
-		Means:    "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
-		Not:      "A shorter context: the rows depend on requests and vocabulary only.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures, Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
+		Means: "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
+		Not:   "A shorter context: the rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks to {sort_fewer}. ]]Costs nothing until more than {fewer} requests run together. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -52,10 +50,9 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/kernel-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.Kernels, Phases: []string{"warmup", "unknown"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: vllmFigures,
-		Headline: "did not start: no room was left to warm up its kernels",
-		Means:    "Weights and KV cache were in place: vLLM then tries its kernels once with the largest batch[[ (here {kernels})]], before it makes CUDA graphs. Their buffers lie outside the share[[: {asked} more was wanted, {short} more than was left]].",
-		Not:      "A shorter context alone: the cache takes the whole share at any length. Another quantisation: the weights are in.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: vllmFigures, Headline: "did not start: no room was left to warm up its kernels",
+		Means: "Weights and KV cache were in place: vLLM then tries its kernels once with the largest batch[[ (here {kernels})]], before it makes CUDA graphs. Their buffers lie outside the share[[: {asked} more was wanted, {short} more than was left]].",
+		Not:   "A shorter context alone: the cache takes the whole share at any length. Another quantisation: the weights are in.",
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
 			flags("lower_max_batched_tokens", "Or a smaller largest batch", "The buffers have that many rows.", "slower long prompts", option("max_num_batched_tokens", "2048")),
