@@ -68,7 +68,7 @@ var vllmRunCards = []cause.Card{
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
 		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to gain)]].",
 		Cures: []cause.Cure{
-			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
+			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}, at no cost until more than {fewer} requests run together. {where}", "more requests wait"),
 			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
 			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option("max_num_batched_tokens", "2048")),
 		},
