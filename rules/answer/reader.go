@@ -39,7 +39,9 @@ var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_con
 func calledFutile(not, fix string) bool {
 	for sentence := range strings.SplitSeq(strings.ToLower(not), ". ") {
 		items, _, _ := strings.Cut(sentence, ":")
-		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool { return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix] }) {
+		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool {
+			return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix]
+		}) {
 			return true
 		}
 	}
