@@ -69,6 +69,7 @@ var operationCards = []cause.Card{
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("upsampling", "as it enlarged something",
 		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
+		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Enlarge the result only, or in RAM", Cost: "hardly slower", Told: "Scores of classes: `.argmax(1)` first and enlarge that one map (`mode=\"nearest\"`), in place of a map for each class; or `F.interpolate(x.cpu(), ...)`, which RAM holds."},
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
@@ -124,7 +125,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
-		Not:      "Allocator settings[[: {slack} to gain at most]].",
+		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: append([]cause.Cure{evaluateFreely}, list...), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}

@@ -67,9 +67,38 @@ var plain = []sign{
 	{Creation, nil, []string{"torch.zeros(", "torch.empty(", "torch.ones(", "torch.full(", "torch.rand", "zeros_like(", "np.zeros(", "np.empty(", "np.ones(", "np.full("}},
 	{Projection, nil, []string{"F.linear(", "torch.matmul(", "torch.bmm(", "torch.mm(", "torch.einsum(", "einsum("}},
 	{Extension, nil, []string{"_C.", "_ext.", "_backend.", "_cuda.", "cuda_lib."}},
-	{Moving, nil, []string{".to(device", ".cuda(", ".to(\"cuda", ".to('cuda", ".to(self.device", "device=device"}},
+}
+
+// copying are signs of a copy in another type, where nothing else is said.
+var copying = []sign{
 	{Conversion, nil, []string{"torch.tensor(", "torch.Tensor(", "FloatTensor(", "DoubleTensor(", "LongTensor(", "torch.as_tensor(", "torch.from_numpy(", ".astype(", ".float()", ".double()", "np.array(", "np.asarray("}},
 }
+
+// moving is the sign of a line that puts data on the card. It says so only where
+// the line is the last of the traceback, and hands the data to nothing else: a
+// line such as out = net(x.cuda()) computes.
+var moving = []string{".to(device", ".cuda(", ".to(\"cuda", ".to('cuda", ".to(self.device", "device=device"}
+
+func moves(f fact.Code) bool {
+	_, value, assigned := strings.Cut(f.Source, "=")
+	if !assigned {
+		value = f.Source
+	}
+	value = strings.TrimSpace(value)
+	for _, sign := range moving {
+		at := strings.Index(f.Source, sign)
+		if at < 0 {
+			continue
+		}
+		caller, inside, _ := strings.Cut(value, "(")
+		nested := strings.Contains(inside, sign) && !slices.ContainsFunc(makers, func(maker string) bool { return strings.Contains(caller, maker) })
+		return !nested || !strings.HasSuffix(value, ")") || strings.HasSuffix(strings.TrimSpace(caller), ".append")
+	}
+	return false
+}
+
+// makers make a tensor of what they are given, and compute nothing.
+var makers = []string{"Variable", "from_numpy", "ensor", "stack", "cat", "DataLoader", "dict", "tuple", "list"}
 
 // innermost is how many frames say what was computed; those before them only
 // lead there.
@@ -80,7 +109,10 @@ const innermost = 5
 func Of(c *ledger.Case) ID {
 	frames := ledger.Trace(c)
 	frames = frames[max(0, len(frames)-innermost):]
-	for _, signs := range [][]sign{telling, plain} {
+	for i, signs := range [][]sign{telling, plain, copying} {
+		if i == 2 && len(frames) > 0 && moves(frames[len(frames)-1]) {
+			return Moving
+		}
 		for _, f := range slices.Backward(frames) {
 			if id := in(f, signs); id != "" {
 				return id
