@@ -67,6 +67,7 @@ var fullCards = []cause.Card{
 		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
 		Cures: []cause.Cure{
+			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "In place of `.to(\"cuda\")`; where it is still too much `enable_sequential_cpu_offload()`, which is much slower. Somebody else's program: its option for offload or little memory.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
 			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			{Fix: "empty_cache", If: ownModel, Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
 			{Fix: "half_precision", If: ownModel, Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
@@ -113,7 +114,7 @@ var fullCards = []cause.Card{
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Nothing is trained: gradients off", Cost: "none", Told: "Often the whole cure; if it is there already, one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			cures.HalveStep, cures.HalveOld, halfBits, checkpointed, cures.ShareOut, cures.LastLayer, cures.LighterOptimizer, cures.KeptInLoop,
+			cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -178,11 +179,19 @@ var fullCards = []cause.Card{
 	},
 }
 
+// pipelined: the program says that it makes a pipeline, as image programs do.
+func pipelined(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && slices.ContainsFunc(c.Facts.Talk, func(x fact.Word) bool { return strings.Contains(strings.ToLower(x.Text), "pipeline") })
+}
+
 // ownModel: a model of the reader's own is moved, not one that a library loads.
 func ownModel(c *ledger.Case) bool {
 	f := ledger.OwnFrame(c)
 	return f != nil && len(c.Stack) == 1 && !strings.Contains(f.Source, "from_pretrained") && (strings.Contains(f.Source, ".to(") || strings.Contains(f.Source, ".cuda("))
 }
+
+// halfForward is halfBits where nothing shows training, which has its own words.
+var halfForward = cause.Cure{Fix: halfBits.Fix, Title: halfBits.Title, Cost: halfBits.Cost, Told: halfBits.Told, If: when.All(halfBits.If, when.Not((*ledger.Case).Training))}
 
 // throughLayers: a module's forward pass of the reader's own lies in the
 // traceback, and no way back.

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -61,8 +62,9 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, fitBeside,
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
 			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, the container, at last the machine."},
+			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -228,6 +230,19 @@ var fitBeside = cause.Cure{
 	}, Ways: cures.LessAtOnce,
 }
 
+// fitOnServer is the same on a machine that several share, before a restart.
+var fitOnServer = cause.Cure{
+	Fix: fitBeside.Fix, Title: fitBeside.Title, Cost: fitBeside.Cost, Ways: fitBeside.Ways, If: func(c *ledger.Case) bool {
+		return c.Total.Bytes > 30*units.GiB && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
+	},
+}
+
+// movedWhole is for a line that puts a good part of the card there at once.
+var movedWhole = cause.Cure{
+	Fix: "stream_dataset", Title: "Or let that line move less", Cost: "detail, or some lines of code", If: when.All(operation.Is(operation.Moving), cures.QuarterOfCard),
+	Told: "It puts {asked} on the card at once, which is much for one of {card} even when it is empty: only the rows, objects or channels that are used, half the resolution (of a volume an eighth), or in RAM and a part at a time.",
+}
+
 // closeFirst is for a narrow miss beside which others hold far more.
 var closeFirst = cause.Cure{
 	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free",
@@ -246,12 +261,12 @@ func occupants(c *ledger.Case) map[string]string {
 	} else if c.Slack.Has() {
 		figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, of which " + c.Slack.String() + " is unused."
 	}
-	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop"
+	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
 	case cures.Ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
-		figures["who"] = "another job or user, another container, an earlier run that never ended"
+		figures["who"] = "another job or user, another container, an earlier run that never ended; a second library of this process (JAX, an engine) looks the same"
 	}
 	if c.Training() && severalRanks(c) {
 		figures["who"] = "another job or user, an earlier launch that never ended, or a rank of this run that took the wrong card"
@@ -269,7 +284,7 @@ func occupants(c *ledger.Case) map[string]string {
 		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
 	}
 	if !cures.Listed(c) && !tabled {
-		figures["unnamed"] = "What this process holds beside PyTorch (a renderer, a simulator, TensorFlow, ONNX Runtime, CTranslate2) looks the same. The log does not name it."
+		figures["unnamed"] = "The log does not name it."
 	}
 	return figures
 }

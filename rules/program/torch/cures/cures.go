@@ -92,7 +92,13 @@ var (
 	}
 	OtherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
-		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
+		Steps: func(c *ledger.Case) []step.Step {
+			n := 1
+			if ledger.GPU(c) > 0 {
+				n = 0
+			}
+			return []step.Step{{Kind: "text", Text: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start takes the one with that number."}}
+		},
 	}
 )
 

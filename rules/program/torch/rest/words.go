@@ -17,8 +17,7 @@ var bareDriver = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, f
 // whoFirst is lookFirst without a figure of what others hold.
 var whoFirst = cause.Cure{
 	Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "See who holds the card, just before the start", Cost: "free; unsaved work in what you end is lost",
-	Told: "Full already: an earlier run of yours (by its PID), a notebook (restart its kernel), a desktop's programs, another user. Empty: it is this program itself.",
-	Kind: "shell", Text: "nvidia-smi", Steps: cures.BeforeStart,
+	Steps: cures.BeforeStart,
 }
 
 // halveTraining is lessWork where something is trained.
@@ -43,7 +42,7 @@ var Scenes = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; the warning names the file in which `volatile=True` stands, and there it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
 			{Fix: "lower_batch_size", Title: "It still fails: less at once", Cost: "detail, or slower", Told: "One picture or text at a time, half the width and height."},
-			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Told: whoFirst.Told, Kind: "shell", Text: "nvidia-smi"},
+			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
 		},
 		Sources: []string{"https://pytorch.org/blog/pytorch-0_4_0-migration-guide/", "https://github.com/multimodallearning/pytorch-mask-rcnn/issues/13"},

@@ -205,6 +205,29 @@ var Cards = []cause.Card{
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "https://pytorch.org/docs/1.7.0/generated/torch.nn.parallel.DistributedDataParallel.html", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
 	},
 	{
+		ID: "pytorch/result-moved", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, operation.Is(operation.Moving), func(c *ledger.Case) bool {
+			name, _ := movedResult(c)
+			return name != "" && c.Asked.Bytes*16 > c.Total.Bytes
+		}),
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		Headline: "ran out of memory as `{result}` of an evaluation was put on the card: {asked}",
+		Means:    "In `{function}` the line moves `{result}` to the card as a whole. That is a value for every class at every position of one input (classes x height x width of a picture at its full size), so one large picture does it, however small the model.[[ {asked} is {numbers} in 32 bit.]][[ {mine} of {total} was held before.]]",
+		Not:      "A smaller batch (it is one input), a smaller model. {settings}.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Leave it in RAM", Cost: "a little slower", Told: "Take the copy to the card out of that line, and bring what is added back instead:", Kind: "python", Text: "{result} = {result} + part.cpu()   # {result} made without .cuda(); part: what the network gives"},
+			{Fix: "lower_resolution", Title: "Evaluate a smaller picture", Cost: "detail", Told: "Half the width and height is a quarter; the script's or config's size for tests; or tiles, one at a time."},
+			lessOfEach, noGradients,
+		},
+		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
+			out["result"], out["function"] = movedResult(c)
+			out["numbers"] = ""
+			if n := c.Asked.Bytes / 4; n > 1e6 {
+				out["numbers"] = ledger.Thousands(n/1e6) + " million numbers"
+			}
+		}),
+		Sources: []string{cures.MemoryFAQ, "https://github.com/CSAILVision/semantic-segmentation-pytorch"},
+	},
+	{
 		ID: "pytorch/data-moved", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, operation.Is(operation.Moving), when.Not(cures.Loading), func(c *ledger.Case) bool {
 			s, ok := failing(c)
 			return ok && s.itself() && c.Asked.Bytes*8 > c.Total.Bytes && !s.says("odel", "net.", "net(", "encoder", "module")

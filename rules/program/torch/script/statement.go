@@ -67,8 +67,9 @@ var evaluation = strings.Fields("evaluate eval evaluation validate validation va
 // A name of Python with its attributes; what is longer is left alone.
 const name = `[A-Za-z_][A-Za-z0-9_.]{0,40}`
 
-var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, copied, window, operands *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, copied, window, operands, assigned *regexp.Regexp }) {
 	joins := `(?:torch|np)\.(?:cat|concat|concatenate|stack|vstack|hstack)\(`
+	p.assigned = regexp.MustCompile(`^(` + name + `)\s*=[^=]`)
 	p.grown = regexp.MustCompile(`^(` + name + `)\s*=\s*` + joins + `\s*[\[(]\s*(` + name + `)\s*,\s*(` + name + `)\b`)
 	p.joined = regexp.MustCompile(joins + `\s*(?:list\(|tuple\()?(` + name + `)\s*[,)]`)
 	p.buffer = regexp.MustCompile(`\bfor\s+[\w, ]{1,30}\s+in\s+(` + name + `)`)
@@ -195,4 +196,28 @@ func (s statement) operands() (scores, labels string) {
 		return m[1], m[2]
 	}
 	return "scores", "labels"
+}
+
+// movedResult is what an evaluation collects, where a line or the one that called
+// it puts it on the card, and the function; "" where it is something else.
+func movedResult(c *ledger.Case) (result, function string) {
+	frames := ledger.Trace(c)
+	for i, seen := len(frames)-1, 0; i >= 0 && seen < 3; i-- {
+		f := frames[i]
+		s := statement{source: f.Source, function: f.Function}
+		if !f.Own {
+			continue
+		}
+		seen++
+		m := patterns().assigned.FindStringSubmatch(f.Source)
+		if m == nil || !s.evaluates() {
+			continue
+		}
+		for word := range reader.Words(m[1]) {
+			if slices.Contains(sums, word) {
+				return m[1], f.Function
+			}
+		}
+	}
+	return "", ""
 }
