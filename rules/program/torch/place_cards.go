@@ -329,7 +329,7 @@ var lateCards = []cause.Card{
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "{refuser}. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Means:    "{refuser}.[[ {doing}]] So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
 		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{

@@ -223,12 +223,17 @@ func sample(c *ledger.Case, otherwise string) string {
 		return "fewer frames, or half the width and height (a quarter)"
 	case work == "audio":
 		return "shorter recordings (cut or leave out the longest; batches by seconds, not by files)"
-	case work == "graph":
+	case work == "graph" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return graphs(x.File) }):
 		return "smaller parts of the graph (sample neighbours)"
 	case strings.HasPrefix(work, "text") || work == "embedding":
 		return "shorter texts (half the length is half the work, of attention scores a quarter)"
 	}
 	return otherwise
+}
+
+// graphs reports a file that is about graphs, by its path.
+func graphs(file string) bool {
+	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(strings.ToLower(file), part) })
 }
 
 // Smaller names the script's own options that say how large a sample is.

@@ -58,7 +58,7 @@ var telling = []sign{
 	{Decomposition, []string{"svd", "eigh", "eig", "cholesky", "inv", "pinv", "lstsq", "qr", "matrix_exp"}, []string{"torch.linalg.", "np.linalg.", "torch.svd(", "torch.inverse(", "torch.cholesky("}},
 	{Sorting, nil, []string{".topk(", "torch.topk(", ".sort(", "torch.sort(", ".argsort(", "torch.unique(", ".unique(", ".nonzero(", "torch.nonzero("}},
 	{Gathering, []string{"index_select", "gather", "scatter", "scatter_add", "scatter_", "propagate", "aggregate"}, []string{".index_select(", "torch.gather(", ".gather(", "scatter_add", "scatter("}},
-	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, nil},
+	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, []string{"F.relu(", "F.softplus(", "F.gelu(", "F.silu(", "F.leaky_relu(", "torch.relu(", "torch.tanh(", "torch.sigmoid("}},
 	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", "np.tile(", "np.repeat("}},
 }
 
@@ -97,6 +97,17 @@ func moves(f fact.Code) bool {
 	return false
 }
 
+// endsOnCard reports a statement whose last call moves what was made before it,
+// in RAM: x = torch.stack(frames).cuda().
+func endsOnCard(source string) bool {
+	at := max(strings.LastIndex(source, ").cuda("), strings.LastIndex(source, ").to(d"), strings.LastIndex(source, ").to(\"cuda"), strings.LastIndex(source, ").to('cuda"), strings.LastIndex(source, ").to(self.d"))
+	if at < 0 || !strings.Contains(source, "=") || !slices.ContainsFunc(makers, func(maker string) bool { return strings.Contains(source[:at], maker) }) {
+		return false
+	}
+	rest := source[at+1:]
+	return strings.Count(rest, "(") == 1 && strings.HasSuffix(rest, ")") && strings.Count(rest, ")") == 1
+}
+
 // makers make a tensor of what they are given, and compute nothing.
 var makers = []string{"Variable", "from_numpy", "ensor", "stack", "cat", "DataLoader", "dict", "tuple", "list"}
 
@@ -109,6 +120,9 @@ const innermost = 5
 func Of(c *ledger.Case) ID {
 	frames := ledger.Trace(c)
 	frames = frames[max(0, len(frames)-innermost):]
+	if len(frames) > 0 && endsOnCard(frames[len(frames)-1].Source) {
+		return Moving
+	}
 	for i, signs := range [][]sign{telling, plain, copying} {
 		if i == 2 && len(frames) > 0 && moves(frames[len(frames)-1]) {
 			return Moving
@@ -128,6 +142,9 @@ var ofLayers = []ID{Concatenation, Creation, Repetition}
 
 // in is the operation of a frame.
 func in(f fact.Code, signs []sign) ID {
+	if strings.Contains(f.File, "torch/nn/parallel/") {
+		return "" // what it gathers are outputs, no rows
+	}
 	function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
 	source := strings.ReplaceAll(f.Source, "torch._C.", "torch.") // PyTorch's own is no library's
 	for _, s := range signs {

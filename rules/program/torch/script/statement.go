@@ -67,13 +67,14 @@ var evaluation = strings.Fields("evaluate eval evaluation validate validation va
 // A name of Python with its attributes; what is longer is left alone.
 const name = `[A-Za-z_][A-Za-z0-9_.]{0,40}`
 
-var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, copied, window, operands, assigned *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, copied, window, operands, assigned, appended *regexp.Regexp }) {
 	joins := `(?:torch|np)\.(?:cat|concat|concatenate|stack|vstack|hstack)\(`
+	p.appended = regexp.MustCompile(`^(` + name + `)\.append\(\s*(?:\[|\()?(.{1,120}?)\)?$`)
 	p.assigned = regexp.MustCompile(`^(` + name + `)\s*=[^=]`)
 	p.grown = regexp.MustCompile(`^(` + name + `)\s*=\s*` + joins + `\s*[\[(]\s*(` + name + `)\s*,\s*(` + name + `)\b`)
 	p.joined = regexp.MustCompile(joins + `\s*(?:list\(|tuple\()?(` + name + `)\s*[,)]`)
 	p.buffer = regexp.MustCompile(`\bfor\s+[\w, ]{1,30}\s+in\s+(` + name + `)`)
-	p.added = regexp.MustCompile(`^(` + name + `)\s*(?:\+=|=\s*(` + name + `)\s*\+)\s*(` + name + `)?`)
+	p.added = regexp.MustCompile(`^(` + name + `)(?:\[[^\]]{0,60}\])?\s*(?:\+=|=\s*(` + name + `)\s*\+)\s*(` + name + `)?`)
 	p.copied = regexp.MustCompile(`deepcopy\(\s*(` + name + `)\s*\)`)
 	p.window = regexp.MustCompile(`(?:unfold|im2col)\([^)]{0,60}?(?:kernel_size\s*=\s*)?\(?(\d{1,3})\b`)
 	simple := `(?:self\.)?[A-Za-z_]\w{0,30}`
@@ -134,6 +135,50 @@ func (s statement) joined() string {
 	return ""
 }
 
+// appended is the list of results that the statement makes longer, and what goes
+// there: a name, or "" for an expression.
+func (s statement) appended() (list, part string) {
+	m := patterns().appended.FindStringSubmatch(s.source)
+	if m == nil || s.says(".cpu()", ".item()", ".numpy()", ".tolist()", "loss") {
+		return "", ""
+	}
+	for word := range reader.Words(m[1]) {
+		if slices.Contains(results, word) {
+			part = m[2]
+			if strings.Trim(part, letters) != "" && part+")" == between(s.source) { // a call, whose bracket the pattern took
+				part += ")"
+			}
+			if strings.Trim(part, letters+"(), ") != "" || strings.Count(part, "(") > 1 || strings.Count(part, "(") != strings.Count(part, ")") {
+				part = ""
+			}
+			return m[1], part
+		}
+	}
+	return "", ""
+}
+
+// between is what stands in the brackets of append.
+func between(source string) string {
+	_, inside, _ := strings.Cut(source, ".append(")
+	return strings.TrimSuffix(inside, ")")
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+// collected is the list of models that the statement makes longer.
+func (s statement) collected() string {
+	m := patterns().appended.FindStringSubmatch(s.source)
+	if m == nil || !s.says(".cuda(", ".to(", "load(", "load_") {
+		return ""
+	}
+	for word := range reader.Words(m[1]) {
+		if slices.Contains([]string{"models", "nets", "networks", "ensemble", "experts", "learners", "teachers"}, word) {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // sums are words in the names of what an evaluation adds up.
 var sums = strings.Fields("score scores pred preds prediction predictions logit logits prob probs heatmap heatmaps out output outputs votes vote seg mask masks result results confidence")
 
@@ -176,7 +221,12 @@ func (s statement) compared() bool {
 	}
 	turned := s.says(".t()", ".T", ".mT", ".transpose(", ".permute(", "transpose_b") && s.says("mm(", "matmul(", "@", "einsum(")
 	spread := s.says("[:, None", ":, None,", "[None", ".unsqueeze(") && s.says("-", "*", "torch.min(", "torch.max(", "==") || strings.Count(s.source, ".expand(") > 1
-	return turned || spread && s.within(comparing) || strings.Count(s.source, ".expand(") > 1 && s.says("+") || s.says("cdist(", "cos_sim(", "pairwise_distances(", "box_iou(") || s.within(comparing) && s.says(".transpose(", " - ", " * ", "matmul", "mm(")
+	return turned || s.differs() || strings.HasPrefix(s.source, "sim") && s.says("mm(", "matmul(", "@") || spread && s.within(comparing) || strings.Count(s.source, ".expand(") > 1 && s.says("+") || s.says("cdist(", "cos_sim(", "pairwise_distances(", "box_iou(") || s.within(comparing) && s.says(".transpose(", " - ", " * ", "matmul", "mm(")
+}
+
+// differs reports differences of all pairs, number by number.
+func (s statement) differs() bool {
+	return s.says("unsqueeze(1)") && s.says("unsqueeze(0)") && s.says(" - ") || s.says("[:, None") && s.says("[None", ":, None,") && s.says(" - ")
 }
 
 // boxes reports that what meets are the boxes of a detector.
@@ -220,4 +270,12 @@ func movedResult(c *ledger.Case) (result, function string) {
 		}
 	}
 	return "", ""
+}
+
+// rollout reports an agent that learns, with the states that it has seen in hand.
+func rollout(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		s := statement{source: f.Source, function: f.Function}
+		return f.Own && s.within([]string{"update", "learn", "replay", "optimize"}) && s.says("states", "actions", "obs", "rollout", "transitions", "next_state")
+	})
 }
