@@ -69,7 +69,8 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "In place of `.to(\"cuda\")`; where it is still too much `enable_sequential_cpu_offload()`, which is much slower. Somebody else's program: its option for offload or little memory.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
 			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
-			{Fix: "empty_cache", If: ownModel, Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
+			restartFirst,
+			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
 			{Fix: "half_precision", If: ownModel, Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
 			cures.SmallerModel,
 			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
@@ -178,6 +179,10 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 }
+
+// restartFirst is for a model of one's own in a notebook, whose cells before may
+// hold another.
+var restartFirst = cause.Cure{Fix: cures.RuntimeFirst.Fix, Title: cures.RuntimeFirst.Title, Cost: cures.RuntimeFirst.Cost, Told: cures.RuntimeFirst.Told, If: when.All(ownModel, cures.RuntimeFirst.If)}
 
 // pipelined: the program says that it makes a pipeline, as image programs do.
 func pipelined(c *ledger.Case) bool {

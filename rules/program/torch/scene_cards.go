@@ -233,7 +233,7 @@ var fitBeside = cause.Cure{
 // fitOnServer is the same on a machine that several share, before a restart.
 var fitOnServer = cause.Cure{
 	Fix: fitBeside.Fix, Title: fitBeside.Title, Cost: fitBeside.Cost, Ways: fitBeside.Ways, If: func(c *ledger.Case) bool {
-		return c.Total.Bytes > 30*units.GiB && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
+		return c.Total.Bytes > 30*units.GiB && c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
 	},
 }
 

@@ -37,8 +37,10 @@ func alike(c *ledger.Case) int {
 
 // whole: several cards hold the same and are full of it, without a sign of
 // something that divides a model.
+// A step that is under way has cards of its own.
 func whole(c *ledger.Case) bool {
-	return ledger.FillsCard(c) && alike(c) > 1 && !ledger.Has(c, fact.Sharded)
+	step := len(ledger.Trace(c)) > 0 || cures.LateStep(c) || c.Signal("backward", "optimizer_step") != nil
+	return !step && ledger.FillsCard(c) && alike(c) > 1 && !ledger.Has(c, fact.Sharded)
 }
 
 // AlikeCards are about cards of one job that hold the same.

@@ -105,7 +105,9 @@ var Cards = []cause.Card{
 		Figures: cures.Scene, Sources: []string{"https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html", cures.MemoryFAQ},
 	},
 	{
-		ID: "pytorch/one-hot", Kinds: cures.Refused, Said: []string{"num_classes"}, If: of(func(s statement) bool { return s.itself() && s.says("one_hot(") && s.says("num_classes") && !s.says("num_classes=-1") }),
+		ID: "pytorch/one-hot", Kinds: cures.Refused, Said: []string{"num_classes"}, If: of(func(s statement) bool {
+			return s.itself() && s.says("one_hot(") && s.says("num_classes") && !s.says("num_classes=-1")
+		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory as it wrote class numbers out as rows of zeros and ones: {asked}",
 		Means:    "`one_hot` makes positions x classes numbers of 8 bytes, and a `.float()` behind it 4 bytes more for each, of which all but one in a row are zero.[[ {mine} of {total} was held before.]]",
