@@ -71,7 +71,7 @@ var fullCards = []cause.Card{
 			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			restartFirst,
 			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
-			{Fix: "half_precision", If: ownModel, Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
+			{Fix: "half_precision", If: when.All(ownModel, when.Not(halved)), Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
 			cures.SmallerModel,
 			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
@@ -182,7 +182,13 @@ var fullCards = []cause.Card{
 
 // restartFirst is for a model of one's own in a notebook, whose cells before may
 // hold another.
-var restartFirst = cause.Cure{Fix: cures.RuntimeFirst.Fix, Title: cures.RuntimeFirst.Title, Cost: cures.RuntimeFirst.Cost, Told: cures.RuntimeFirst.Told, If: when.All(ownModel, cures.RuntimeFirst.If)}
+var restartFirst = cause.Cure{Fix: cures.RuntimeFirst.Fix, Title: cures.RuntimeFirst.Title, Cost: cures.RuntimeFirst.Cost, Told: cures.RuntimeFirst.Told, If: func(c *ledger.Case) bool { return ownModel(c) && c.Signal("notebook") != nil }}
+
+// halved: the line converts to 16 bit already.
+func halved(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && (strings.Contains(f.Source, ".half()") || strings.Contains(f.Source, "float16") || strings.Contains(f.Source, "bfloat16"))
+}
 
 // pipelined: the program says that it makes a pipeline, as image programs do.
 func pipelined(c *ledger.Case) bool {

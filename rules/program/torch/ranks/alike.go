@@ -49,7 +49,7 @@ var AlikeCards = []cause.Card{
 		ID: "ranks/same-on-each", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(whole, cures.OnOneCard, cures.OwnCard),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory on {cards} cards alike: each holds the same",
-		Means:    "{cards} cards were refused the same {asked} beside the same {mine} of {total}. So each holds a whole copy of the model (plain data parallelism), not a part of it, and more cards or machines change nothing.[[ {stage}]]",
+		Means:    "{cards} cards were refused the same {asked} beside the same {mine} of {total}. Unless something divides the model already (FSDP, ZeRO-3, tensor parallelism), each holds a whole copy of it, and more cards or machines change nothing.[[ {stage}]]",
 		Not:      "More cards under DDP. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Divide the model over the cards instead of copying it", Cost: "communication between the cards", Told: "FSDP `FULL_SHARD` with an auto-wrap policy, or DeepSpeed stage 3 with the model made under it (`with deepspeed.zero.Init():`, or `TrainingArguments` before `from_pretrained`); Megatron and its kin: a tensor or pipeline parallel size above 1.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}   // without the offloads if the parts fit"},

@@ -137,7 +137,8 @@ var Cards = []cause.Card{
 		ID: "pytorch/list-grows", Kinds: cures.Refused, If: of(func(s statement) bool { list, _ := s.appended(); return list != "" }), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory as a loop collected results in `{list}` on the card",
 		Means:    "Everything that goes into `{list}` stays on the card, and with gradients on the whole graph of its batch with it. It grows with the data, not with the batch: early batches pass, a later one fails.[[ {mine} of {total} is in use; {asked} was only the next piece.]]",
-		Not:      "A smaller batch: it only dies at another place. {settings}.",
+		Not:      "A smaller batch alone: it only dies at another place. {settings}.",
+		Later:    "If it fails at the very first batch, the list is not it: then gradients off and half the batch.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Move each result to RAM", Cost: "hardly slower", Kind: "python", Text: "{list}.append({part}.detach().cpu())"},
 			noGradients, lessOfEach,
