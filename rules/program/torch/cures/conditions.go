@@ -104,7 +104,7 @@ var LessInput = cause.Cure{
 	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
 	Ways: []cause.Way{
 		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
-		{For: fix.Text, Text: "a smaller batch, or half the length: attention scores fall to a quarter. Cut the longest input."},
+		{For: fix.Text, Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
 		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
 	},
 }
