@@ -1,4 +1,4 @@
-package ranks
+package script
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func whole(c *ledger.Case) bool {
 // AlikeCards are about cards of one job that hold the same.
 var AlikeCards = []cause.Card{
 	{
-		ID: "ranks/same-on-each", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(whole, cures.OnOneCard, cures.OwnCard),
+		ID: "pytorch/same-on-each", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(whole, cures.OnOneCard, cures.OwnCard),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory on {cards} cards alike: each holds the same",
 		Means:    "{cards} cards were refused the same {asked} beside the same {mine} of {total}. Unless something divides the model already (FSDP, ZeRO-3, tensor parallelism), each holds a whole copy of it, and more cards or machines change nothing.[[ {stage}]]",
