@@ -41,8 +41,7 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
-			step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true}),
+		"lowvram_mode": a1111Low,
 		"efficient_attention": a1111Flags("With PyTorch 1: `--xformers`.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
@@ -53,9 +52,9 @@ var A1111 = program.Program{
 		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
 		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Titles:  map[string]string{"lowvram_mode": "Start with --medvram", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
+	Titles:  map[string]string{"lowvram_mode": "Keep less of the model on the card", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
 	Costs:   map[string]string{"lowvram_mode": "Some speed."},
-	Useless: imageUseless,
+	Useless: webuiUseless,
 	Cards:   a1111Cards,
 }
 
@@ -107,6 +106,16 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Target: "cmd", Text: "set COMMANDLINE_ARGS=" + quote.Bat(flags)}}
 	}
+}
+
+// a1111Low is the next of the web UI's two modes for little memory.
+func a1111Low(c *ledger.Case) []step.Step {
+	if _, on := c.Setting("medvram", "medvram_sdxl"); on {
+		return a1111Flags("`--medvram` is on already; this holds one part of the network at a time.",
+			step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--medvram-sdxl", Drop: true}, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
+	}
+	return a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
+		step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
 }
 
 // withYours writes YOURS for keys and passwords: the line goes into a file, in

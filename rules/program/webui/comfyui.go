@@ -18,9 +18,9 @@ import (
 // ComfyUI is what is peculiar to ComfyUI: it moves weights in and out by
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
-	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
+	Name: "comfyui", Shown: "ComfyUI", Rank: 89,
 	Units:   []string{"comfyui"},
-	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen"}, // in node packs
+	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, // in node packs, some with modules/processing.py
 	Work:    "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
@@ -139,6 +139,17 @@ var imageUseless = map[string]func(*ledger.Case) string{
 	"efficient_attention": func(c *ledger.Case) string {
 		if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
 			return "It is on already (" + step.SafeFlag(s.Flag) + ")."
+		}
+		return ""
+	},
+}
+
+// webuiUseless are those of AUTOMATIC1111's web UI.
+var webuiUseless = map[string]func(*ledger.Case) string{
+	"efficient_attention": imageUseless["efficient_attention"],
+	"lowvram_mode": func(c *ledger.Case) string {
+		if _, on := c.Setting("lowvram"); on && !inForge(c) {
+			return "It is on already (--lowvram)."
 		}
 		return ""
 	},

@@ -27,7 +27,7 @@ func a1111Only(c *ledger.Case) bool { return c.In("a1111") && a1111Plain(c) }
 
 var (
 	a1111Medvram = cause.Cure{
-		Fix: "lowvram_mode", Title: "Start with --medvram", Cost: "Some speed.",
+		Fix: "lowvram_mode", Title: "Keep less of the model on the card", Cost: "Some speed.",
 	}
 	a1111Tiled = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles: Tiled VAE", Cost: "Some seconds.",
@@ -59,7 +59,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 		Later:   "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
 		Sources: []string{a1111Code + "cmd_args.py", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/64", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/347"}, Solved: 1,
 	},
-}, ofCard(a1111Work))
+}, ofCard(slices.Concat(a1111Addons, a1111Work)))
 
 var a1111Work = []cause.Card{
 	{
