@@ -16,7 +16,7 @@ var commandWords = []string{
 	"server.py --", "webui.py --", "main.py --", "launch.py --", "app.py --", "chat.py -", "test_inference.py -", "test_benchmark_inference.py -",
 	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=",
 	"start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --",
-	"accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run",
+	"accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -",
 }
 
 func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {

@@ -198,27 +198,46 @@ var FaceFusion = program.Program{
 	Like:    []*program.Program{&Faces},
 	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
 	Steps: steps{
-		"lower_parallel": step.Paste("shell", "python facefusion.py run --execution-thread-count 1"),
-		"lowvram_mode":   step.Paste("shell", "python facefusion.py run --video-memory-strategy strict --execution-thread-count 2"),
-		"cpu_offload":    step.Paste("shell", "python facefusion.py run --execution-providers cpu"),
+		"lower_parallel": faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}),
+		"lowvram_mode":   faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"}),
+		"cpu_offload":    faceFusion(step.Change{Flag: "--execution-providers", Value: "cpu"}),
 	},
 	Cards: cards(cause.Card{
 		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "FaceFusion works on several frames at a time, one in each thread, with every chosen processor's model on the card at once: a face enhancer and a frame enhancer beside the swapper.",
 		Cures: []cause.Cure{
-			cure("lower_parallel", "Fewer threads, strict memory", "shell", "python facefusion.py run --execution-thread-count 1 --video-memory-strategy strict", "Slower."),
+			{Fix: "lower_parallel", Title: "Fewer threads, strict memory", Told: "On its page: Execution Thread Count 1, Video Memory Strategy strict; or:", Cost: "Slower.",
+				Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"})},
 			cure("use_smaller_model", "One processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run."),
+			lookAtCard,
 		},
 		Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
 	}),
 }
 
+// faceFusion starts it with options changed: the reader's own command, or the
+// script of the version. From 3.0 on it is facefusion.py run, before run.py.
+func faceFusion(changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		script, own := "facefusion.py run", step.Typed(c, "facefusion.py run")
+		if before := step.Typed(c, "run.py -"); own == nil && (before != nil || oldFaceFusion(c)) {
+			script, own = "run.py", before
+		}
+		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, changes...)}}
+	}
+}
+
+// oldFaceFusion: processors of frames had a folder of their own until 3.0.
+func oldFaceFusion(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "facefusion/processors/frame/") })
+}
+
 // Roop is the older face swapper.
 var Roop = program.Program{
 	Name: "roop", Shown: "roop",
-	Proofs:  []string{"roop/core.py", "roop/processors/", "roop/face_analyser.py"},
+	Proofs:  []string{"roop/core.py", "roop/processors/", "roop/face_analyser.py", "[ROOP."},
 	Like:    []*program.Program{&Faces},
-	Sources: program.Sources{"roop/roop/core.py": "--execution-threads --max-memory --frame-processor --execution-provider"},
+	Sources: program.Sources{"roop/roop/core.py": "--execution-threads --temp-frame-format --max-memory --frame-processor --execution-provider"},
 	Steps: steps{
 		"lower_parallel":     step.Paste("shell", "python run.py --execution-threads 1"),
 		"lowvram_mode":       step.Paste("shell", "python run.py --execution-threads 1 --frame-processor face_swapper"),
@@ -226,6 +245,17 @@ var Roop = program.Program{
 		"raise_memory_limit": step.Paste("shell", "python run.py --max-memory 16   # GB of RAM that it may use"),
 	},
 	Cards: cards(cause.Card{
+		ID: "roop/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of the computer's own memory, not the card's",
+		Means:    "[[{asked} was only the last piece: RAM was full before. ]]Each thread holds its own frame, at full size and as floats, and its own copy of what works on it; frames of 4K are 24 MiB even as plain pixels.",
+		Not:      "Settings of the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_parallel", Title: "One or two threads", Told: "Added to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "A smaller video", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
+			{Fix: "close_other_apps", Title: "Close browser and games", Told: "`--max-memory`, if it is set, must leave room: it is the GB of RAM that roop may use.", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/s0md3v/roop/blob/main/roop/core.py"},
+	}, cause.Card{
 		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "roop swaps one frame in each thread at once, 8 by default with CUDA, and the face enhancer adds a second model to each.",
 		Cures: []cause.Cure{

@@ -212,3 +212,34 @@ var UVR = program.Program{
 }
 
 func inUVR(c *ledger.Case) bool { return c.In("uvr") }
+
+// NCNN are upscalers on ncnn and Vulkan: Upscayl, and nihui's command lines.
+var NCNN = program.Program{
+	Name: "ncnn-upscaler", Shown: "The Vulkan upscaler", Work: "vision", Edits: "flags", Language: "cpp",
+	Proofs: []string{"realesrgan-ncnn-vulkan", "waifu2x-ncnn-vulkan", "realcugan-ncnn-vulkan", "srmd-ncnn-vulkan", "rife-ncnn-vulkan", "upscayl-bin", "UPSCAYL", "Upscayl"},
+	Titles: map[string]string{"vae_tiling": "A smaller tile", "lower_resolution": "A smaller picture into it", "lower_parallel": "One picture at a time"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: cause.InOrder("vae_tiling", "lower_parallel", "lower_resolution", "close_other_apps"),
+		cause.ModelTooLarge: cause.InOrder("vae_tiling", "close_other_apps"),
+		cause.HostMemory:    cause.InOrder("lower_resolution", "raise_pagefile", "close_other_apps"),
+		cause.Unknown:       cause.InOrder("vae_tiling", "lower_parallel", "close_other_apps"),
+	},
+	Steps: steps{
+		"vae_tiling":       step.Paste("text", "`-t 128` (then 64, at least 32); in Upscayl: Settings, Custom Tile Size."),
+		"lower_parallel":   step.Paste("text", "`-j 1:1:1` in place of the default 1:2:2; video: fewer processes."),
+		"lower_resolution": step.Paste("text", "Scale or crop the picture first, or take a 2x model."),
+	},
+	Cards: []cause.Card{{
+		ID: "ncnn-upscaler/tile", Kinds: []fact.Kind{fact.PlainDevice, fact.PlainMemory, fact.DeviceAlloc, fact.GGMLRuntime}, If: func(c *ledger.Case) bool { return c.In("ncnn-upscaler") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory",
+		Means:    "`vkAllocateMemory failed -2` is Vulkan's word for a card (or its share of RAM, for an integrated unit) that is full. The picture is cut into tiles already; the tile is chosen by what the driver says is free, and up to two pictures are computed at once.",
+		Not:      "Another output format, more RAM: on a card of its own this is not RAM.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Cost: "Slower."},
+			{Fix: "lower_parallel", Cost: "Slower for folders."},
+			{Fix: "close_other_apps", Title: "Free the card, or take the other one", Told: "Close games, browser and other AI programs. A laptop with two units: `-g 1` (Upscayl: Settings, GPU ID) takes the second.", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/xinntao/Real-ESRGAN-ncnn-vulkan/blob/master/README.md", "https://github.com/upscayl/upscayl/blob/main/electron/utils/get-arguments.ts", "https://registry.khronos.org/vulkan/specs/latest/man/html/vkAllocateMemory.html"},
+	}},
+	Sources: program.Sources{"realesrgan-ncnn-vulkan/main.cpp": "-t -j -g"},
+}

@@ -41,7 +41,7 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Low,
+		"lowvram_mode":        a1111Low,
 		"efficient_attention": a1111Flags("With PyTorch 1: `--xformers`.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
@@ -96,6 +96,9 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		beside := ", beside what stands there"
 		if own != nil {
 			beside = ""
+		}
+		if l := launcher(c); l != "" {
+			return []step.Step{{Kind: "text", Text: l + " " + note}, {Kind: "config", Text: flags}}
 		}
 		if os := c.Reader.OS; os == "linux" || os == "mac" {
 			return []step.Step{{Kind: "text", Text: "In `webui-user.sh`" + beside + ". " + note}, {Kind: "config", Target: "sh", Text: "export COMMANDLINE_ARGS=\"" + quote.Double(flags) + "\""}}
