@@ -75,7 +75,7 @@ var imageRemedies = map[string][]cause.Remedy{
 		{Fix: "half_precision", Fit: cause.Foremost, If: fullPrecision},
 		{Fix: "vae_tiling", Fit: cause.Cures, If: inVAE},
 		{Fix: "lower_resolution", Fit: cause.Cures},
-		{Fix: "lowvram_mode", Fit: cause.Helps},
+		{Fix: "lowvram_mode", Fit: cause.Helps, If: notMac},
 		{Fix: "efficient_attention", Fit: cause.MayHelp, If: when.Not(inForge)},
 		{Fix: "lower_batch_size", Fit: cause.MayHelp},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
@@ -84,7 +84,7 @@ var imageRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
 		{Fix: "bigger_gpu", Fit: cause.Foremost, If: carvedOut},
 		{Fix: "half_precision", Fit: cause.Foremost, If: fullPrecision},
-		{Fix: "lowvram_mode", Fit: cause.Cures, If: when.Not(carvedOut)},
+		{Fix: "lowvram_mode", Fit: cause.Cures, If: when.All(when.Not(carvedOut), notMac)},
 		{Fix: "use_lower_quant", Fit: cause.Cures},
 		{Fix: "lower_resolution", Fit: cause.MayHelp},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
@@ -155,6 +155,9 @@ var webuiUseless = map[string]func(*ledger.Case) string{
 	},
 }
 
+// notMac: there is a memory of the card's own to move things out of.
+func notMac(c *ledger.Case) bool { return !c.Kind(fact.MPSAlloc, fact.MPSBuffer) }
+
 // carvedOut: an integrated AMD card with its 512 MiB of fixed memory.
 func carvedOut(c *ledger.Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }
 
@@ -216,6 +219,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 // launchers start web UIs for their readers; their folders are among the paths,
 // and options go into their own pages.
 var launchers = []struct{ folder, where string }{
+	{"ComfyUI-Zluda/", "ComfyUI-ZLUDA: in `comfyui.bat` (or the copy of it that you start), at the end of the line COMMANDLINE_ARGS; one of the same name there is replaced."},
 	{"@comfyorgcomfyui-electron", "Desktop app: Settings, Server-Config, or Extra Arguments there."},
 	{"StabilityMatrix/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},
 	{"Data/Packages/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},

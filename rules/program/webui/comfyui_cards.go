@@ -231,7 +231,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed inside a ControlNet. Each is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) and runs in every step beside the main one.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -289,13 +289,13 @@ var comfyCore = []cause.Card{
 		Sources:  []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
+		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
 		If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step",
 		Means:    "The message has no sizes; the frames say where: in a step, so loading was done and decoding had not begun.[[ {part} of the model's weights lay on the card and the rest in RAM, by ComfyUI's own plan.]] What did not fit is the work on the picture: it grows with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Figures:  partLoaded,
 		Not:      "Fewer steps: each needs the same. VAE tiles: it had not come to that.",
-		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},
+		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Windows: see RAM and page file too", Told: "The driver itself refused, which it also does where RAM plus page file are promised away: Task Manager, Performance, Memory, \"Committed x / y\" while it runs.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
@@ -309,9 +309,13 @@ var comfyCore = []cause.Card{
 	},
 }
 
+func driverOnWindows(c *ledger.Case) bool { return c.Kind(fact.CUDAError) && c.Windows() }
+
 // littleMissing: what was refused is a small part of the card, so that a little
 // more room for the work is enough as a rule.
-func littleMissing(c *ledger.Case) bool { return c.Total.Has() && ledger.Requested(c)*16 < c.Total.Bytes }
+func littleMissing(c *ledger.Case) bool {
+	return c.Total.Has() && ledger.Requested(c)*16 < c.Total.Bytes
+}
 
 // merges: a LoRA is being added to weights, or they are moved.
 func merges(c *ledger.Case) bool {

@@ -73,13 +73,13 @@ var comfyHost = []cause.Card{
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation"},
+		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM: the frames of the clip fill it",
-		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy. [[Here {asked} was refused at once. ]]The card has no part in it.",
+		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy; enlarged by 4 they are 16 times that. [[Here {asked} was refused at once. ]]The card has no part in it.",
 		Not:      "`--lowvram`, VAE tiles and other options about the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Work on the clip in parts", Told: "Load Video (VHS): frame_load_cap 100 and skip_first_frames 0, 100, 200 and so on; or the Meta Batch Manager. Join the parts afterwards.", Cost: "Several runs."},
+			{Fix: "lower_batch_size", Title: "Work on the clip in parts", Told: "Load Video (VHS): frame_load_cap 100 and skip_first_frames 0, 100, 200 and so on; or connect the Meta Batch Manager to it and to Video Combine. Join the parts afterwards.", Cost: "Several runs."},
 			{Fix: "lower_resolution", Title: "Scale frames on load", Told: "Load Video (VHS): custom_width and custom_height. Half of both is a quarter of the RAM.", Cost: "Smaller frames."},
 			letWindowsPage, moreSwapIf,
 		},

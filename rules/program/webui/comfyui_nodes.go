@@ -107,7 +107,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
