@@ -167,6 +167,19 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "textual_inversion/textual_inversion.py", a1111Code + "shared_options.py"},
 	},
 	{
+		ID: "a1111/unpickle-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"Error verifying pickled file", "load_with_extra", "check_pt"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of RAM while it checked a checkpoint, not of graphics memory",
+		Means:    "A .ckpt is unpacked once to see that it is harmless, before it is loaded. RAM gave out in that check[[; {asked} is only the last piece]]. \"The file may be malicious\" is printed after any failure of the check, so here it says nothing of the file. On Windows RAM and page file count together.",
+		Not:      "`--disable-safe-unpickle`: it gives up the check, and loading needs that memory all the same. `--medvram`: it is about the card.",
+		Cures: []cause.Cure{
+			letWindowsPage, moreSwapIf,
+			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors of the model", Told: "2 GB for SD 1.5 instead of 4 to 7; it holds no code, needs no check, and is read once.", Cost: "None for making pictures."},
+			closeForRAM,
+		},
+		Sources: []string{a1111Code + "safe.py", a1111Code + "sd_models.py"},
+	},
+	{
 		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM while loading a checkpoint, not of graphics memory",
