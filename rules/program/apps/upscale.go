@@ -106,9 +106,9 @@ func esrganHalf(c *ledger.Case) []step.Step {
 // GFPGAN and CodeFormer restore faces, and may enlarge the rest with
 // Real-ESRGAN.
 var (
-	GFPGAN = faceRestorer("gfpgan", "GFPGAN", "inference_gfpgan.py", "TencentARC/GFPGAN", []string{"inference_gfpgan.py", "-packages/gfpgan/"},
+	GFPGAN = faceRestorer("gfpgan", "GFPGAN", "inference_gfpgan.py", "TencentARC/GFPGAN", []string{"inference_gfpgan.py"},
 		"python inference_gfpgan.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler")
-	CodeFormer = faceRestorer("codeformer", "CodeFormer", "inference_codeformer.py", "sczhou/CodeFormer", []string{"inference_codeformer.py", "CodeFormer/"},
+	CodeFormer = faceRestorer("codeformer", "CodeFormer", "inference_codeformer.py", "sczhou/CodeFormer", []string{"inference_codeformer.py"},
 		"python inference_codeformer.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler --face_upsample")
 )
 

@@ -21,8 +21,9 @@ var A1111 = program.Program{
 	Units: []string{"stable-diffusion-webui", "automatic1111"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
-		"stable-diffusion-webui/modules/cmd_args.py": "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --precision --xformers",
-		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",
+		"stable-diffusion-webui/modules/cmd_args.py":                        "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --opt-sub-quad-attention --precision --xformers --use-cpu",
+		"stable-diffusion-webui-reForge/ldm_patched/modules/args_parser.py": "--always-low-vram --always-no-vram",
+		"stable-diffusion-webui/webui-user.bat":                             "COMMANDLINE_ARGS",
 	},
 	Proofs: []string{
 		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/initialize.py", "first_time_calculation",
@@ -137,7 +138,7 @@ var Forge = program.Program{
 	Name: "forge", Shown: "Forge",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Cards:  forgeCards,
-	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
+	Proofs: []string{"stable-diffusion-webui-forge", "stable-diffusion-webui-reForge", "modules_forge/", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
 	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Always decode in tiles", "use_lower_quant": "A smaller file of the model"},

@@ -3,11 +3,13 @@ package webui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 const forgeCode = "https://github.com/lllyasviel/stable-diffusion-webui-forge/blob/main/"
@@ -49,6 +51,14 @@ func mib(bytes int64) string {
 
 func gib(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/float64(units.GiB)) }
 
+// oldForge: the web UI's frames beside those of ldm_patched, Forge's first
+// backend, which reForge keeps. Fooocus has it as well.
+func oldForge(c *ledger.Case) bool {
+	return c.In("a1111") && !c.In("fooocus") && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "ldm_patched/") || strings.Contains(x.File, "-reForge/")
+	})
+}
+
 // forgeAtWork: its plan was not cut off by the error.
 func forgeAtWork(c *ledger.Case) bool { return inForge(c) && !c.Kind(fact.ForgeLoad) }
 
@@ -59,6 +69,19 @@ var forgeCards = slices.Concat([]cause.Card{
 	othersHold("forge/others-hold", "Forge", inForge, forgeCode+"backend/memory_management.py"),
 }, ofCard([]cause.Card{
 	forgeMerge,
+	{
+		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] at work",
+		Means:    "The frames (`ldm_patched`) are those of reForge, or of Forge before August 2024. It moves weights by itself and has no slider for them[[; {mine} of {total} is its own]]. What grows is the work on the picture: pixels, batch, Hires. fix, each ControlNet.",
+		Not:      "`--medvram`, `--lowvram`: it ignores both, and says so at its start. The slider GPU Weights of other guides: it came later. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Never OOM Integrated", Told: "In the page, at the end of the column: tick Enabled for UNet (always maximize offload), and Enabled for VAE (always tiled) if it fails at the very end.", Cost: "Slower."},
+			a1111Smaller,
+			{Fix: "cpu_offload", Title: "Or at the start", Steps: a1111Flags("Next `--always-no-vram`.", step.Change{Flag: "--always-low-vram"}, step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--lowvram", Drop: true}, step.Change{Flag: "--medvram-sdxl", Drop: true}), Cost: "Slower."},
+		},
+		Sources: []string{"https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/modules_forge/initialization.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/ldm_patched/modules/args_parser.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/extensions-builtin/sd_forge_neveroom/scripts/forge_never_oom.py"},
+	},
 	{
 		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,

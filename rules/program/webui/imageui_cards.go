@@ -63,6 +63,19 @@ var a1111Cards = slices.Concat([]cause.Card{
 
 var a1111Work = []cause.Card{
 	{
+		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "was refused memory through DirectML",
+		Means:    "An AMD (or Intel) card under Windows. DirectML does not tell PyTorch what is free and gives little back, so the web UI cannot plan: the same picture takes about twice what it takes with ROCm or CUDA.[[ {asked} was refused at once.]]",
+		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA. FP8 weights: DirectML has none.",
+		Cures: []cause.Cure{
+			{Fix: "efficient_attention", Title: "An attention in slices", Cost: "Some speed.", Steps: a1111Flags("", step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
+			a1111Medvram, a1111Smaller,
+			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "The same web UI with ZLUDA (`--use-zluda` in lshqqytiger's fork), or PyTorch's ROCm wheels for Windows on RX 7000 and later.", Cost: "A new installation."},
+		},
+		Sources: []string{"https://github.com/lshqqytiger/stable-diffusion-webui-amdgpu", a1111Code + "cmd_args.py"},
+	},
+	{
 		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only,
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "was refused in its first trial calculation, which needs next to nothing",
@@ -139,6 +152,19 @@ var a1111Work = []cause.Card{
 			a1111SDP, a1111Tiled,
 		},
 		Sources: []string{a1111Code + "processing.py", a1111Thread + "11960", a1111Thread + "7002"}, Solved: 2,
+	},
+	{
+		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in the face restorer",
+		Means:    "The picture was made. CodeFormer or GFPGAN then restores each face at 512 pixels with a model of its own, beside Stable Diffusion and what its last step left on the card.",
+		Not:      "Fewer steps, a smaller picture for the restorer: faces always have 512 pixels there.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "The restorer on the processor", Told: "A second or two a face.", Steps: a1111Flags("", step.Change{Flag: "--use-cpu", Value: "gfpgan codeformer"}), Cost: "Slower."},
+			{Fix: "use_smaller_model", Title: "Leave it out while you draw", Told: "Restore faces off; later in tab Extras with GFPGAN, right after a start. Settings, Face restoration: Move face restoration model from VRAM into RAM after processing.", Cost: "One step more."},
+			a1111Medvram,
+		},
+		Sources: []string{a1111Code + "codeformer_model.py", a1111Code + "face_restoration_utils.py", a1111Code + "shared_options.py", a1111Code + "cmd_args.py"},
 	},
 	{
 		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"},
