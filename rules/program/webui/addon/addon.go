@@ -50,44 +50,65 @@ type Set struct {
 // message first and the frames after it, then the message again.
 const nearby = 120
 
-// Of is the pack in which it failed, nil where the log shows none.
+// Of is the pack in which it failed, nil where the log shows none: the innermost
+// of which something is known, for hooks of one run below another.
 func (s *Set) Of(c *ledger.Case) *Pack {
-	folder, below, inner := s.deepest(c)
+	visits := s.visits(c)
+	for _, v := range slices.Backward(visits) {
+		if p := s.at(v); p != nil {
+			return p
+		}
+	}
 	for i := range s.packs {
-		p := &s.packs[i]
-		switch {
-		case folder == "":
-			if p.Types != nil && c.Near(s.words(p)...) {
-				return p
-			}
-		case p.Folder == folder && (p.Through || !inner) && (p.At == nil || shows(below, p.At)):
+		if p := &s.packs[i]; visits == nil && p.Types != nil && c.Near(s.words(p)...) {
 			return p
 		}
 	}
 	return nil
 }
 
-// deepest is the folder of the last known pack among the frames of the failure,
-// its frames and those below, and whether the program's own work is among these.
-func (s *Set) deepest(c *ledger.Case) (folder string, below []string, inner bool) {
+// at is the row for a stay in a pack, nil if there is none.
+func (s *Set) at(v visit) *Pack {
+	for i := range s.packs {
+		if p := &s.packs[i]; p.Folder == v.folder && (p.Through || !v.inner) && (p.At == nil || shows(v.frames, p.At)) {
+			return p
+		}
+	}
+	return nil
+}
+
+// visit is a stay of a traceback in a pack: its frames with those of libraries
+// below, and whether other work comes below them.
+type visit struct {
+	folder string
+	frames []string
+	inner  bool
+}
+
+// visits are those of the failure's traceback, the innermost last.
+func (s *Set) visits(c *ledger.Case) (out []visit) {
 	for _, x := range c.Facts.Code {
 		if x.Line < c.Failure.Line-nearby || x.Line > c.Failure.EndLine+nearby || x.Function == "<module>" {
 			continue
 		}
 		name, file, added := s.within(x.File)
+		last := len(out) - 1
 		switch {
+		case s.known(name) && last >= 0 && out[last].folder == name:
+			out[last].frames, out[last].inner = append(out[last].frames, file+":"+x.Function), false
 		case s.known(name):
-			if name != folder {
-				folder, below = name, nil
+			for i := range out {
+				out[i].inner = true
 			}
-			inner, below = false, append(below, file+":"+x.Function)
+			out = append(out, visit{folder: name, frames: []string{file + ":" + x.Function}})
+		case last < 0:
 		case added || slices.ContainsFunc(s.inner, func(part string) bool { return strings.Contains("/"+x.File, part) }):
-			inner = true
+			out[last].inner = true
 		default:
-			below = append(below, x.File+":"+x.Function)
+			out[last].frames = append(out[last].frames, x.File+":"+x.Function)
 		}
 	}
-	return folder, below, inner
+	return out
 }
 
 // within splits the path of an added file into the plain name of its folder and
