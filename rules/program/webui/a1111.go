@@ -159,7 +159,7 @@ var SDNext = program.Program{
 	Hints:   []string{"oom:"},
 	Beside: map[string][]string{
 		"oom:":            {"}"},
-		"Device: device=": {" n=", "arch="},
+		"Device: device=": {" n=", "n=1", "arch=", "hip=", "ipex="},
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{

@@ -153,8 +153,25 @@ var forgeCards = slices.Concat([]cause.Card{
 
 var sdnextCards = ofCard([]cause.Card{
 	{
-		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sdnext", "oom:", "automatic/modules", "modules/sd_offload.py", "Processing: "},
-		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "sdnext/vae", Kinds: onCard, Said: []string{"processing_vae.py", "full_vae_decode", "VAE decode", "vae_decode"}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "could not decode the finished picture",
+		Means:    "All steps were done; the VAE failed, which turns the latent into all pixels at once[[: {asked} more, with {free} free]]. It grows with the pixels and the batch.[[ {amd}]]",
+		Figures: func(c *ledger.Case) map[string]string {
+			if amdCard(c) {
+				return map[string]string{"amd": "On AMD the convolutions of MIOpen take several times the scratch that NVIDIA's take."}
+			}
+			return map[string]string{"amd": ""}
+		},
+		Not: "Fewer steps, a quantised model: sampling was over.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles", Told: "Settings, Variable Auto Encoder: VAE tiling on (and VAE slicing, for a batch).", Cost: "Some seconds."},
+			{Fix: "use_smaller_model", Title: "The small decoder", Told: "Full quality off (VAE type Tiny): it decodes with TAESD.", Cost: "Fine detail."},
+			{Fix: "lowvram_mode", Title: "Lower the offload watermark", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5.", Cost: "Slower."},
+		},
+		Sources: []string{"https://github.com/vladmandic/automatic/blob/master/modules/processing_vae.py", "https://github.com/vladmandic/automatic/blob/master/modules/shared.py"},
+	},
+	{
+		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
 		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",
