@@ -21,6 +21,9 @@ var (
 	a1111Addons = addonCards("a1111", &addon.Extensions, func(c *ledger.Case) bool { return c.In("a1111") }, webuiAfresh)
 )
 
+// lookAround is last: nothing of the program's own reaches an addition.
+var lookAround = cause.Cure{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free.", If: func(c *ledger.Case) bool { return notAMD(c) && notMac(c) }}
+
 // webuiAfresh is what helps whatever extension it is.
 var webuiAfresh = cause.Cure{
 	Fix: "restart_session", Title: "Right after a start", Told: "Close the web UI's window and start it again: what earlier work left on the card is gone then.", Cost: "Free.",
@@ -39,7 +42,7 @@ func addonCards(name string, set *addon.Set, also func(*ledger.Case) bool, last 
 			Means:    "{means}[[ {spilled}]]",
 			Figures:  func(c *ledger.Case) map[string]string { return packFigures(c, set.Of(c)) },
 			Not:      "{not}",
-			Cures:    append(knobs(set), last),
+			Cures:    append(knobs(set), last, lookAround),
 			Sources:  set.Sources(),
 		}
 	}

@@ -27,6 +27,15 @@ var extensions = []Pack{
 		},
 	},
 	{
+		Folder: "forgelegacypreprocessors", Through: true, Part: "ControlNet's preprocessor",
+		Means: annotations, Not: "A smaller result, fewer steps: none had run. GPU Weights: the preprocessor loads its model by itself.",
+		Knobs: []Knob{
+			{"lower_resolution", "Preprocessor Resolution 512", "In the unit: Pixel Perfect off, Preprocessor Resolution 512; the input picture itself scaled down to about 1024.", "A coarser map, rarely seen."},
+			{"use_smaller_model", "A lighter preprocessor", "depth_midas in place of depth_zoe or depth_leres++, openpose in place of dw_openpose_full, seg_ufade20k in place of seg_ofcoco.", "A coarser map."},
+			{"restart_session", "Make the map once", "Run the preprocessor alone (the explosion button), save the map, then use it with preprocessor none.", "One step more."},
+		},
+	},
+	{
 		Folder: "adetailer", Through: true, Part: "ADetailer's pass over the faces",
 		Means: "The picture itself was made. ADetailer then inpaints each face it found, at the size of the whole picture after Hires. fix unless it is told otherwise, and its detector lies on the card as well.", Not: "Fewer steps, a lower batch count: each pass needs the same.",
 		Knobs: []Knob{
@@ -117,7 +126,7 @@ var extensions = []Pack{
 		Folder: "sdwebuiregionalprompter", Through: true, Part: "a step with Regional Prompter",
 		Means: "In the mode Latent each region is a further pass through the network, all in one batch; in the mode Attention they share one.", Not: "Fewer steps: each needs the same.",
 		Knobs: []Knob{
-			{"lower_batch_size", "Generation Mode: Attention", "Or fewer regions in the mode Latent; Batch size 1.", "LoRAs apply to all regions."},
+			{"lower_batch_size", "Generation Mode: Attention", "Or fewer regions in the mode Latent; Batch size 1.", "All regions share LoRAs."},
 			{"lower_resolution", "A smaller picture", "512 to 768 pixels (SD 1.5), Hires. fix off; enlarge afterwards.", "One step more."},
 			{"lowvram_mode", "", "", ""},
 		},
