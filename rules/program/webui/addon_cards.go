@@ -14,11 +14,12 @@ import (
 // inAddon are the kinds with which work in an addition fails.
 var inAddon = append(slices.Clone(merged), fact.MPSAlloc, fact.MPSBuffer, fact.ORTAlloc, fact.ORTDevice, fact.CUDAHandle)
 
-// comfyAddons and a1111Addons speak for what is in the tables of [addon]: the
+// comfyAddons and their like speak for what is in the tables of [addon]: the
 // sentences and the inputs are the pack's.
 var (
 	comfyAddons = addonCards("comfyui", &addon.Nodes, func(c *ledger.Case) bool { return !c.Near(merging...) }, comfyUnload)
-	a1111Addons = addonCards("a1111", &addon.Extensions, func(c *ledger.Case) bool { return c.In("a1111") }, webuiAfresh)
+	a1111Addons = addonCards("a1111", &addon.Extensions, func(c *ledger.Case) bool { return c.In("a1111") && !inForge(c) }, webuiAfresh)
+	forgeAddons = addonCards("forge", &addon.Extensions, inForge, webuiAfresh)
 )
 
 // lookAround is last: nothing of the program's own reaches an addition.

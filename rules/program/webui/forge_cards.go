@@ -64,7 +64,7 @@ func forgeAtWork(c *ledger.Case) bool { return inForge(c) && !c.Kind(fact.ForgeL
 
 func forgeLoading(c *ledger.Case) bool { return !c.Kind(fact.CPUAlloc, fact.CommitLimit) }
 
-var forgeCards = slices.Concat([]cause.Card{
+var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	roomLeft("forge/room-left", forgeAtWork, cause.Cure{Fix: "lowvram_mode"}, forgeCode+"backend/memory_management.py"),
 	othersHold("forge/others-hold", "Forge", inForge, forgeCode+"backend/memory_management.py"),
 }, ofCard([]cause.Card{
