@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -98,7 +99,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		if own != nil {
 			beside = ""
 		}
-		if l := launcher(c); l != "" {
+		if l := addon.Launcher(c); l != "" {
 			return []step.Step{{Kind: "text", Text: l + " " + note}, {Kind: "config", Text: flags}}
 		}
 		if os := c.Reader.OS; os == "linux" || os == "mac" {

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -206,7 +207,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + flags})
 		}
 		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
-		if l := launcher(c); l != "" {
+		if l := addon.Launcher(c); l != "" {
 			return append(words(strings.TrimSpace(note+" "+l)), step.Step{Kind: "config", Text: flags})
 		}
 		if c.Reader.OS == "linux" || c.Reader.OS == "mac" {
@@ -214,28 +215,6 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		return append(words(strings.TrimSpace(note+" "+where)), step.Step{Kind: "shell", Text: "python main.py " + flags})
 	}
-}
-
-// launchers start web UIs for their readers; their folders are among the paths,
-// and options go into their own pages.
-var launchers = []struct{ folder, where string }{
-	{"ComfyUI-Zluda/", "ComfyUI-ZLUDA: in `comfyui.bat` (or the copy of it that you start), at the end of the line COMMANDLINE_ARGS; one of the same name there is replaced."},
-	{"@comfyorgcomfyui-electron", "Desktop app: Settings, Server-Config, or Extra Arguments there."},
-	{"StabilityMatrix/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},
-	{"Data/Packages/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},
-	{"pinokio/api/", "Pinokio: in the app's folder, at the end of the command in `start.js` (its tab Files)."},
-}
-
-// launcher says where its options go, "" where the log shows no launcher.
-func launcher(c *ledger.Case) string {
-	for _, x := range c.Facts.Code {
-		for _, l := range launchers {
-			if strings.Contains(x.File, l.folder) {
-				return l.where
-			}
-		}
-	}
-	return ""
 }
 
 func words(text string) []step.Step {

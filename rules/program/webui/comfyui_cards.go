@@ -142,13 +142,8 @@ var comfyCore = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "could not decode the result, though it decodes in tiles already",
 		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still did not fit.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
-		Figures: func(c *ledger.Case) map[string]string {
-			if amdCard(c) {
-				return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
-			}
-			return nil
-		},
-		Not: "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
+		Figures:  amdScratch,
+		Not:      "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the tile size it has now (mostly to 256, then 128); with a video VAE fewer frames at a time too (temporal_size 16, then 8).", Cost: "Some seconds; seams may show at 128."},
 			{Fix: "efficient_attention", Title: "Let MIOpen search less", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},

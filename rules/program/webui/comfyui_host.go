@@ -48,6 +48,14 @@ func notOn(system string, k cause.Cure) cause.Cure {
 
 func amdCard(c *ledger.Case) bool { return c.Backend == "rocm" && !carvedOut(c) }
 
+// amdScratch is what AMD's convolutions take in a VAE.
+func amdScratch(c *ledger.Case) map[string]string {
+	if amdCard(c) {
+		return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
+	}
+	return map[string]string{"amd": ""}
+}
+
 // comfyHost are cards on the computer's own memory, and on a Mac's.
 var comfyHost = []cause.Card{
 	{

@@ -35,7 +35,7 @@ func customNode(c *ledger.Case) string {
 
 // ownFigures are what the card on such nodes names.
 func ownFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"node": customNode(c), "spilled": ""}
+	out := map[string]string{"node": customNode(c), "spilled": "", "loaded": partLoaded(c)["part"]}
 	if ledger.Overfull(c) {
 		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows moves the rest to RAM, slowly, until that is used up too."
 	}

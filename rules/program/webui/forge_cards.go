@@ -156,13 +156,8 @@ var sdnextCards = ofCard([]cause.Card{
 		ID: "sdnext/vae", Kinds: onCard, Said: []string{"processing_vae.py", "full_vae_decode", "VAE decode", "vae_decode"}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "All steps were done; the VAE failed, which turns the latent into all pixels at once[[: {asked} more, with {free} free]]. It grows with the pixels and the batch.[[ {amd}]]",
-		Figures: func(c *ledger.Case) map[string]string {
-			if amdCard(c) {
-				return map[string]string{"amd": "On AMD the convolutions of MIOpen take several times the scratch that NVIDIA's take."}
-			}
-			return map[string]string{"amd": ""}
-		},
-		Not: "Fewer steps, a quantised model: sampling was over.",
+		Figures:  amdScratch,
+		Not:      "Fewer steps, a quantised model: sampling was over.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles", Told: "Settings, Variable Auto Encoder: VAE tiling on (and VAE slicing, for a batch).", Cost: "Some seconds."},
 			{Fix: "use_smaller_model", Title: "The small decoder", Told: "Full quality off (VAE type Tiny): it decodes with TAESD.", Cost: "Fine detail."},

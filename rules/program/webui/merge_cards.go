@@ -63,13 +63,6 @@ func ownSampler(c *ledger.Case) bool {
 // planned: the log says how much of the model ComfyUI put on the card.
 func planned(c *ledger.Case) bool { return ledger.Sized(c, "loaded_part") > 0 }
 
-// samplerFigures are also how much of the model is on the card.
-func samplerFigures(c *ledger.Case) map[string]string {
-	out := ownFigures(c)
-	out["part"] = partLoaded(c)["part"]
-	return out
-}
-
 // comfyMerge are cards of what happens between a file and the first step.
 var comfyMerge = []cause.Card{
 	{
@@ -115,8 +108,8 @@ var comfyMerge = []cause.Card{
 		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a step of a node that computes by itself ({node})",
-		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it[[: {part} of its weights, by ComfyUI's plan, which knows nothing of this node's work]].[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and pictures at once.",
-		Figures:  samplerFigures,
+		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it[[: {loaded} of its weights, by ComfyUI's plan, which knows nothing of this node's work]].[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and pictures at once.",
+		Figures:  ownFigures,
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "More room beside the model", Told: "A GGUF Q4_K_S or fp8 file of the model, and ComfyUI started with `--reserve-vram 4`: more of the weights then wait in RAM.", Cost: "Slower.", If: planned},
