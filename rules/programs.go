@@ -64,7 +64,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
 		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
-		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
+		&apps.UVR, &apps.NCNN, &apps.SadTalker, &apps.SUPIR, &apps.Hunyuan3D, &apps.ChaiNNer, &apps.InpaintAnything, &apps.RealESRGAN, &apps.GFPGAN, &apps.CodeFormer, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
 		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
 		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,

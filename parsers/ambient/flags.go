@@ -14,9 +14,7 @@ var CommandLines = text.Parser{Name: "command-lines", Context: commandWords, Par
 
 var commandWords = []string{
 	"server.py --", "webui.py --", "main.py --", "launch.py --", "app.py --", "chat.py -", "test_inference.py -", "test_benchmark_inference.py -",
-	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=",
-	"start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --",
-	"accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --",
+	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=", "start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --", "accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -",
 }
 
 func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -72,8 +70,7 @@ func flags(f *fact.Facts, command string, line int) {
 	flush()
 }
 
-// mostInQuotes is how many words a value in quotes has at most: what stays open
-// is a quote of its own.
+// mostInQuotes is how many words a value in quotes has: what stays open is a quote.
 const mostInQuotes = 12
 
 // quotedFields splits at blanks, but not within the quotes of one value: paths of

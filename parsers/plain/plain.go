@@ -215,7 +215,7 @@ func containsAny(s string, words []string) bool {
 
 // cardWords and hostWords tell whose memory a message means, the surest first.
 var cardWords = [][2]string{
-	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
+	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"vkallocate", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
 	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"},
 	{"metal", "metal"}, {"mtl", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
 	{"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"directml", ""},

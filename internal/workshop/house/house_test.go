@@ -43,7 +43,7 @@ var floors = [][]string{
 	{"rules/fix"},
 	{"rules/program"},
 	{"rules/program/server/stage", "rules/program/server/launch"},
-	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/ggml/touch"},
+	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/webui/addon", "rules/program/ggml/touch"},
 	{"rules/program/era"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/compilers", "rules/program/array/calls", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/npu", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room"},
 	{"rules/program/torch/cures"},

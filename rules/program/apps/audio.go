@@ -102,7 +102,7 @@ const barkOffload = "import os\n\nos.environ[\"SUNO_OFFLOAD_CPU\"] = \"True\"   
 // RVC converts voices.
 var RVC = program.Program{
 	Name: "rvc", Shown: "RVC",
-	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer/lib/infer_pack/", "infer-web.py", "infer/lib/train/"},
+	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer/lib/infer_pack/", "infer-web.py", "infer/lib/train/", "Applio/", "rvc/train/", "rvc/infer/"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
 		"lower_batch_size": step.Paste("ui", "Train tab: Batch size per GPU: 4, then 1; Cache all training sets to GPU memory: No"),
@@ -111,11 +111,11 @@ var RVC = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
+			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", "rvc/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed in training. Two settings count: the batch per card, and whether the whole training set is cached on the card, which only pays below ten minutes of sound.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Smaller batch, no cache on the card", "ui", "Train tab: Batch size per GPU 4, then 1; Cache all training sets to GPU memory: No", "Slower."),
+				cure("lower_batch_size", "Smaller batch, no cache on the card", "ui", "Train tab: Batch size per GPU 4, then 1; Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
 				lookAtCard,
 				cure("bigger_gpu", "If batch 1 fails too", "text", "RVC's own FAQ: then this card cannot train it. 4 GB is the least; train on a rented card and convert on yours.", "Money."),
 			},

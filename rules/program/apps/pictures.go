@@ -2,8 +2,10 @@ package apps
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -169,36 +171,6 @@ var EveryDream = program.Program{
 	}),
 }
 
-// RealESRGAN enlarges pictures; many programs build on it.
-var RealESRGAN = program.Program{
-	Name: "real-esrgan", Shown: "Real-ESRGAN", Work: "vision", Edits: "flags", Language: "python",
-	Proofs:  []string{"inference_realesrgan", "-packages/realesrgan/", "try to set --tile with a smaller number"},
-	Sources: program.Sources{"Real-ESRGAN/inference_realesrgan.py": "--tile --fp32 --outscale --face_enhance"},
-	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "Enlarge less at once"},
-	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
-	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
-		cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution", "half_precision"),
-		cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
-		cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
-	},
-	Steps: steps{
-		"vae_tiling":       step.Paste("shell", "python inference_realesrgan.py -i inputs --tile 256   # then 128"),
-		"lower_resolution": step.Paste("shell", "python inference_realesrgan.py -i inputs --outscale 2 --tile 256"),
-		"half_precision":   step.Paste("text", "Leave --fp32 out: it computes at 16 bit then."),
-	},
-	Cards: cards(cause.Card{
-		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Means: "Real-ESRGAN takes the picture in one piece unless `--tile` is given: memory grows with its pixels, and the result has 16 times as many at 4x.",
-		Not:   "Another or smaller model: the pictures fill the card, the model is small.",
-		Cures: []cause.Cure{
-			cure("vae_tiling", "Work in tiles", "shell", "python inference_realesrgan.py -i inputs --tile 256   # then 128", "Slower."),
-			cure("half_precision", "Without --fp32", "text", "It computes at 16 bit by default; `--fp32` doubles the memory.", "None."),
-		},
-		Sources: []string{"https://github.com/xinntao/Real-ESRGAN/blob/master/inference_realesrgan.py"},
-	}),
-}
-
 // Faces is what programs share that change faces.
 var Faces = program.Program{
 	Work: "vision", Edits: "flags", Language: "python",
@@ -226,27 +198,46 @@ var FaceFusion = program.Program{
 	Like:    []*program.Program{&Faces},
 	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
 	Steps: steps{
-		"lower_parallel": step.Paste("shell", "python facefusion.py run --execution-thread-count 1"),
-		"lowvram_mode":   step.Paste("shell", "python facefusion.py run --video-memory-strategy strict --execution-thread-count 2"),
-		"cpu_offload":    step.Paste("shell", "python facefusion.py run --execution-providers cpu"),
+		"lower_parallel": faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}),
+		"lowvram_mode":   faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"}),
+		"cpu_offload":    faceFusion(step.Change{Flag: "--execution-providers", Value: "cpu"}),
 	},
 	Cards: cards(cause.Card{
 		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "FaceFusion works on several frames at a time, one in each thread, with every chosen processor's model on the card at once: a face enhancer and a frame enhancer beside the swapper.",
 		Cures: []cause.Cure{
-			cure("lower_parallel", "Fewer threads, strict memory", "shell", "python facefusion.py run --execution-thread-count 1 --video-memory-strategy strict", "Slower."),
+			{Fix: "lower_parallel", Title: "Fewer threads, strict memory", Told: "On its page: Execution Thread Count 1, Video Memory Strategy strict; or:", Cost: "Slower.",
+				Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"})},
 			cure("use_smaller_model", "One processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run."),
+			lookAtCard,
 		},
 		Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
 	}),
 }
 
+// faceFusion starts it with options changed: the reader's own command, or the
+// script of the version. From 3.0 on it is facefusion.py run, before run.py.
+func faceFusion(changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		script, own := "facefusion.py run", step.Typed(c, "facefusion.py run")
+		if before := step.Typed(c, "run.py -"); own == nil && (before != nil || oldFaceFusion(c)) {
+			script, own = "run.py", before
+		}
+		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, changes...)}}
+	}
+}
+
+// oldFaceFusion: processors of frames had a folder of their own until 3.0.
+func oldFaceFusion(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "facefusion/processors/frame/") })
+}
+
 // Roop is the older face swapper.
 var Roop = program.Program{
 	Name: "roop", Shown: "roop",
-	Proofs:  []string{"roop/core.py", "roop/processors/", "roop/face_analyser.py"},
+	Proofs:  []string{"roop/core.py", "roop/processors/", "roop/face_analyser.py", "[ROOP."},
 	Like:    []*program.Program{&Faces},
-	Sources: program.Sources{"roop/roop/core.py": "--execution-threads --max-memory --frame-processor --execution-provider"},
+	Sources: program.Sources{"roop/roop/core.py": "--execution-threads --temp-frame-format --max-memory --frame-processor --execution-provider"},
 	Steps: steps{
 		"lower_parallel":     step.Paste("shell", "python run.py --execution-threads 1"),
 		"lowvram_mode":       step.Paste("shell", "python run.py --execution-threads 1 --frame-processor face_swapper"),
@@ -254,6 +245,17 @@ var Roop = program.Program{
 		"raise_memory_limit": step.Paste("shell", "python run.py --max-memory 16   # GB of RAM that it may use"),
 	},
 	Cards: cards(cause.Card{
+		ID: "roop/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of the computer's own memory, not the card's",
+		Means:    "[[{asked} was only the last piece: RAM was full before. ]]Each thread holds its own frame, at full size and as floats, and its own copy of what works on it; frames of 4K are 24 MiB even as plain pixels.",
+		Not:      "Settings of the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_parallel", Title: "One or two threads", Told: "Added to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "A smaller video", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
+			{Fix: "close_other_apps", Title: "Close browser and games", Told: "`--max-memory`, if it is set, must leave room: it is the GB of RAM that roop may use.", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/s0md3v/roop/blob/main/roop/core.py"},
+	}, cause.Card{
 		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "roop swaps one frame in each thread at once, 8 by default with CUDA, and the face enhancer adds a second model to each.",
 		Cures: []cause.Cure{
@@ -289,4 +291,42 @@ var DeepFaceLab = program.Program{
 		},
 		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/models/ModelBase.py"},
 	}),
+}
+
+// InpaintAnything makes masks with Segment Anything, as an extension of the web
+// UI and by itself.
+var InpaintAnything = program.Program{
+	Name: "inpaint-anything", Shown: "Inpaint Anything", Work: "image-generation", Edits: "flags", Language: "python",
+	Proofs: []string{"Inpaint Anything - ", "sd-webui-inpaint-anything", "ia_sam_manager.py"},
+	Like:   []*program.Program{&Pictures},
+	Steps: steps{
+		"lower_resolution":  step.Paste("ui", "Scale the picture to 1500 pixels or less before you load it"),
+		"cpu_offload":       step.Paste("ui", "Settings, Inpaint Anything: Run Segment Anything on CPU"),
+		"use_smaller_model": step.Paste("ui", "Segment Anything Model ID: mobile_sam.pt or FastSAM-s.pt"),
+	},
+	Cards: cards(cause.Card{
+		ID: "inpaint-anything/masks", Kinds: onCard, Said: []string{"Inpaint Anything - ", "ia_sam_manager.py", "sam_hq_vit", "input_image:", "SamAutomaticMaskGenerator"},
+		If: func(c *ledger.Case) bool { return c.In("inpaint-anything") && ledger.Requested(c) > units.GiB }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "asked for {asked} in one piece: masks at the full size of the picture",
+		Means:    "Segment Anything makes the masks of {points} points at a time, 3 for each, at the full size of the picture, 4 bytes a pixel. {asked} are those of a picture of {pixels} million pixels, so its size is all that counts: at 1.5 million they are {small}.",
+		Figures:  maskFigures,
+		Not:      "A smaller SAM alone, `--medvram`, a smaller picture to generate: the masks are those of the picture that goes in.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "A smaller picture into it", Told: "Scale the picture to about 1500 x 1000 before you load it; inpaint there and enlarge the result.", Cost: "Detail."},
+			{Fix: "cpu_offload", Title: "The masks on the processor", Told: "Settings, Inpaint Anything: Run Segment Anything on CPU. It needs that memory as RAM then.", Cost: "Minutes a picture."},
+			{Fix: "use_smaller_model", Title: "FastSAM", Told: "Segment Anything Model ID: FastSAM-s.pt, which works at a fixed size.", Cost: "Coarser edges."},
+		},
+		Sources: []string{"https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/ia_sam_manager.py", "https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/scripts/inpaint_anything.py", "https://github.com/facebookresearch/segment-anything/blob/main/segment_anything/automatic_mask_generator.py"},
+	}),
+}
+
+// maskFigures are the size of the picture whose masks were refused. The HQ
+// models get half of the points at a time.
+func maskFigures(c *ledger.Case) map[string]string {
+	points := int64(64)
+	if c.Near("sam_hq_vit") {
+		points = 32
+	}
+	pixels := ledger.Requested(c) / (points * 3 * 4)
+	return map[string]string{"points": strconv.FormatInt(points, 10), "pixels": strconv.FormatFloat(float64(pixels)/1e6, 'f', 1, 64), "small": units.Amount(points * 3 * 4 * 1500000)}
 }

@@ -46,7 +46,7 @@ var Wan2GP = program.Program{
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2GP/docs/CLI.md": "--profile --preload --attention --perc-reserved-mem-max --fp16 --quantize-transformer"},
 	Steps: steps{
-		"lowvram_mode":        step.Paste("shell", "python wgp.py --profile 4 --preload 0   # 5 needs least RAM"),
+		"lowvram_mode":        leanerProfile,
 		"cpu_offload":         step.Paste("shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3"),
 		"lower_resolution":    step.Paste("ui", "Fewer frames first (81, then 49), then 480p; longer clips with Sliding Windows"),
 		"vae_tiling":          step.Paste("ui", "Configuration, Performance: VAE Tiling on, at the smallest tile"),
@@ -81,17 +81,47 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
+			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of graphics memory[[ ({total})]] in the VAE, not in a step",
+			Means:    "The VAE turns a picture into a latent before the steps, and the finished clip into frames after them[[: {asked} more was refused]]. It grows with the pixels of a frame, and the tile size is chosen by the card's size, whatever else is on it.",
+			Not:      "Another profile, a quantised model: the model of the steps is not what is short here.",
+			Cures: []cause.Cure{
+				cure("vae_tiling", "The smallest tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (128 x 128) in place of Auto", "Slower; seams are rare."),
+				{Fix: "lower_resolution", Title: "480p, or fewer frames", Told: "The clip can be enlarged afterwards by its Spatial Upsampling.", Cost: "Detail."},
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
+		},
+		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "It failed on the card[[: {asked} more with {mine} of {total} its own]]. WanGP's profiles decide what stays there: profile 4 (the default) and 5 keep least. If it is one of them already, frames times pixels are what is left to lower.",
+			Means:    "It failed on the card[[: {asked} more with {mine} of {total} its own]]. WanGP's profiles decide what stays there: 1 and 3 the whole model, 2 and 4 (the default) a part, 4.5 and 5 least.[[ Here it was {profile}.]] The rest of the card is for the work, which grows with frames times pixels.",
+			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },
 			Cures: []cause.Cure{
-				cure("lowvram_mode", "Profile 4 without preloading", "shell", "python wgp.py --profile 4 --preload 0 --attention sdpa", "Slower."),
+				{Fix: "lowvram_mode", Title: "The next leaner profile, nothing preloaded", Told: "Or in the page: Configuration, Performance, Memory Profile.", Steps: leanerProfile, Cost: "Slower.", If: func(c *ledger.Case) bool { return profile(c) != "5" }},
 				{Fix: "lower_resolution", Title: "Fewer frames, then 480p", Told: "Frames 49 instead of 81 (0.6 of the work); longer clips with Sliding Windows.", Cost: "A shorter or smaller clip."},
 				cure("close_other_apps", "Let the browser draw without the card", "text", "WanGP's authors count 1 to 5 GB for browsers: turn hardware acceleration off, or use the script for Chrome in its Scripts folder.", "Free."),
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/README.md"},
 		},
 	),
+}
+
+// profile is what WanGP was started with, "" where the log does not say.
+func profile(c *ledger.Case) string {
+	s, _ := c.Setting("profile")
+	return s.Value
+}
+
+// leanerProfile is the next profile with less on the card (wgp.py,
+// memory_profile_choices), in the reader's own command.
+func leanerProfile(c *ledger.Case) []step.Step {
+	next := map[string]string{"": "4.5", "1": "2", "2": "4", "3": "4", "3.5": "4", "4": "4.5"}[profile(c)]
+	if next == "" {
+		next = "5"
+	}
+	own := step.Typed(c, "wgp.py")
+	return []step.Step{{Kind: "shell", Text: "python wgp.py " + step.Edited(c, own, step.Change{Flag: "--profile", Value: next}, step.Change{Flag: "--preload", Drop: true})}}
 }
 
 // Wan is the official script.

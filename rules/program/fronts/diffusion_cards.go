@@ -29,8 +29,35 @@ func vaeBuffer(c *ledger.Case) map[string]string {
 	return map[string]string{"vae": units.Amount(x.Size.Bytes)}
 }
 
+// inKobold: the part of KoboldCpp that makes pictures has options of its own.
+func inKobold(c *ledger.Case) bool { return c.Says("koboldcpp") }
+
 // diffusionCards are stable-diffusion.cpp's.
 var diffusionCards = []cause.Card{
+	{
+		ID: "stable-diffusion.cpp/kobold-load", Kinds: drawing, Said: []string{"params buffer", "Loading Image Model", "KCPP SD Failed to create context"}, If: when.All(onGPU, inKobold, when.Not(ggml.Samples)), Unsaid: []string{"compute buffer"},
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "did not load the picture model: {asked} did not fit on the card",
+		Means: "It is KoboldCpp's part for pictures (stable-diffusion.cpp) that failed. It loads that model whole onto the card, beside the text model if there is one: no layers of it can be left in RAM.",
+		Not:   "A smaller picture: nothing was computed yet.",
+		Cures: []cause.Cure{
+			does("use_lower_quant", "A quantised picture model", "text", "A Q4_K or Q4_0 GGUF of it; or tick Compress Weights in the tab Image Gen (`--sdquant`), which makes it of a safetensors while it loads.", "slight loss of quality"),
+			does("fewer_gpu_layers", "Room beside the text model", "text", "Fewer GPU Layers (`--gpulayers`) of the text model, or start once without it.", "slower text"),
+			does("use_smaller_model", "A smaller picture model", "text", "SDXL or SD 1.5 in place of Flux.", "quality"),
+		},
+		Sources: []string{"koboldcpp.py", koboldWiki},
+	},
+	{
+		ID: "stable-diffusion.cpp/kobold", Kinds: drawing, If: when.All(onGPU, inKobold),
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while it made a picture",
+		Means: "It is KoboldCpp's part for pictures (stable-diffusion.cpp) that failed, at work: that grows with the picture's pixels, in the steps and once more when it is decoded.",
+		Not:   "Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			does("lower_resolution", "Smaller pictures", "text", "512 x 512 in the interface that asks for them; `--sdclamped 512` refuses larger ones for all.", "detail"),
+			does("vae_tiling", "A small decoder", "text", "Tick Use TAE SD in the tab Image Gen (`--sdvaeauto`): next to no memory for decoding.", "some detail"),
+			does("use_lower_quant", "A quantised picture model", "text", "Compress Weights in the tab Image Gen (`--sdquant`), or a Q4 GGUF.", "slight loss of quality"),
+		},
+		Sources: []string{"koboldcpp.py", koboldWiki},
+	},
 	{
 		ID: "stable-diffusion.cpp/lora", Kinds: drawing, Said: []string{"lora: failed", "lora alloc", "attempting to apply", "loading LoRA from"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -21,8 +22,9 @@ var A1111 = program.Program{
 	Units: []string{"stable-diffusion-webui", "automatic1111"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
-		"stable-diffusion-webui/modules/cmd_args.py": "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --precision --xformers",
-		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",
+		"stable-diffusion-webui/modules/cmd_args.py":                        "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --opt-sub-quad-attention --precision --xformers --use-cpu",
+		"stable-diffusion-webui-reForge/ldm_patched/modules/args_parser.py": "--always-low-vram --always-no-vram",
+		"stable-diffusion-webui/webui-user.bat":                             "COMMANDLINE_ARGS",
 	},
 	Proofs: []string{
 		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/initialize.py", "first_time_calculation",
@@ -41,8 +43,7 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
-			step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true}),
+		"lowvram_mode":        a1111Low,
 		"efficient_attention": a1111Flags("With PyTorch 1: `--xformers`.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
@@ -53,9 +54,9 @@ var A1111 = program.Program{
 		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
 		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Titles:  map[string]string{"lowvram_mode": "Start with --medvram", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
+	Titles:  map[string]string{"lowvram_mode": "Keep less of the model on the card", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
 	Costs:   map[string]string{"lowvram_mode": "Some speed."},
-	Useless: imageUseless,
+	Useless: webuiUseless,
 	Cards:   a1111Cards,
 }
 
@@ -98,6 +99,9 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		if own != nil {
 			beside = ""
 		}
+		if l := addon.Launcher(c); l != "" {
+			return []step.Step{{Kind: "text", Text: l + " " + note}, {Kind: "config", Text: flags}}
+		}
 		if os := c.Reader.OS; os == "linux" || os == "mac" {
 			return []step.Step{{Kind: "text", Text: "In `webui-user.sh`" + beside + ". " + note}, {Kind: "config", Target: "sh", Text: "export COMMANDLINE_ARGS=\"" + quote.Double(flags) + "\""}}
 		}
@@ -107,6 +111,16 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Target: "cmd", Text: "set COMMANDLINE_ARGS=" + quote.Bat(flags)}}
 	}
+}
+
+// a1111Low is the next of the web UI's two modes for little memory.
+func a1111Low(c *ledger.Case) []step.Step {
+	if _, on := c.Setting("medvram", "medvram_sdxl"); on {
+		return a1111Flags("`--medvram` is on already; this holds one part of the network at a time.",
+			step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--medvram-sdxl", Drop: true}, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
+	}
+	return a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
+		step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
 }
 
 // withYours writes YOURS for keys and passwords: the line goes into a file, in
@@ -125,7 +139,7 @@ var Forge = program.Program{
 	Name: "forge", Shown: "Forge",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Cards:  forgeCards,
-	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
+	Proofs: []string{"stable-diffusion-webui-forge", "stable-diffusion-webui-reForge", "modules_forge/", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
 	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Always decode in tiles", "use_lower_quant": "A smaller file of the model"},
@@ -146,7 +160,7 @@ var SDNext = program.Program{
 	Hints:   []string{"oom:"},
 	Beside: map[string][]string{
 		"oom:":            {"}"},
-		"Device: device=": {" n=", "arch="},
+		"Device: device=": {" n=", "n=1", "arch=", "hip=", "ipex="},
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -18,9 +19,9 @@ import (
 // ComfyUI is what is peculiar to ComfyUI: it moves weights in and out by
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
-	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
+	Name: "comfyui", Shown: "ComfyUI", Rank: 89,
 	Units:   []string{"comfyui"},
-	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen"}, // in node packs
+	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, // in node packs, some with modules/processing.py
 	Work:    "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
@@ -75,7 +76,7 @@ var imageRemedies = map[string][]cause.Remedy{
 		{Fix: "half_precision", Fit: cause.Foremost, If: fullPrecision},
 		{Fix: "vae_tiling", Fit: cause.Cures, If: inVAE},
 		{Fix: "lower_resolution", Fit: cause.Cures},
-		{Fix: "lowvram_mode", Fit: cause.Helps},
+		{Fix: "lowvram_mode", Fit: cause.Helps, If: notMac},
 		{Fix: "efficient_attention", Fit: cause.MayHelp, If: when.Not(inForge)},
 		{Fix: "lower_batch_size", Fit: cause.MayHelp},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
@@ -84,7 +85,7 @@ var imageRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
 		{Fix: "bigger_gpu", Fit: cause.Foremost, If: carvedOut},
 		{Fix: "half_precision", Fit: cause.Foremost, If: fullPrecision},
-		{Fix: "lowvram_mode", Fit: cause.Cures, If: when.Not(carvedOut)},
+		{Fix: "lowvram_mode", Fit: cause.Cures, If: when.All(when.Not(carvedOut), notMac)},
 		{Fix: "use_lower_quant", Fit: cause.Cures},
 		{Fix: "lower_resolution", Fit: cause.MayHelp},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
@@ -144,6 +145,20 @@ var imageUseless = map[string]func(*ledger.Case) string{
 	},
 }
 
+// webuiUseless are those of AUTOMATIC1111's web UI.
+var webuiUseless = map[string]func(*ledger.Case) string{
+	"efficient_attention": imageUseless["efficient_attention"],
+	"lowvram_mode": func(c *ledger.Case) string {
+		if _, on := c.Setting("lowvram"); on && !inForge(c) {
+			return "It is on already (--lowvram)."
+		}
+		return ""
+	},
+}
+
+// notMac: there is a memory of the card's own to move things out of.
+func notMac(c *ledger.Case) bool { return !c.Kind(fact.MPSAlloc, fact.MPSBuffer) }
+
 // carvedOut: an integrated AMD card with its 512 MiB of fixed memory.
 func carvedOut(c *ledger.Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }
 
@@ -192,6 +207,12 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + flags})
 		}
 		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
+		if l := addon.Launcher(c); l != "" {
+			return append(words(strings.TrimSpace(note+" "+l)), step.Step{Kind: "config", Text: flags})
+		}
+		if c.Reader.OS == "linux" || c.Reader.OS == "mac" {
+			where = ""
+		}
 		return append(words(strings.TrimSpace(note+" "+where)), step.Step{Kind: "shell", Text: "python main.py " + flags})
 	}
 }

@@ -81,7 +81,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyMerge, comfyNodes, comfyHost, comfyCore, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyAddons, comfyMerge, comfyNodes, comfyHost, comfyCore, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }
@@ -142,13 +142,8 @@ var comfyCore = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "could not decode the result, though it decodes in tiles already",
 		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still did not fit.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
-		Figures: func(c *ledger.Case) map[string]string {
-			if amdCard(c) {
-				return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
-			}
-			return nil
-		},
-		Not: "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
+		Figures:  amdScratch,
+		Not:      "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the tile size it has now (mostly to 256, then 128); with a video VAE fewer frames at a time too (temporal_size 16, then 8).", Cost: "Some seconds; seams may show at 128."},
 			{Fix: "efficient_attention", Title: "Let MIOpen search less", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
@@ -231,7 +226,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed inside a ControlNet. Each is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) and runs in every step beside the main one.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -289,14 +284,37 @@ var comfyCore = []cause.Card{
 		Sources:  []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
 	},
 	{
+		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
+		If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in a sampling step",
+		Means:    "The message has no sizes; the frames say where: in a step, so loading was done and decoding had not begun.[[ {part} of the model's weights lay on the card and the rest in RAM, by ComfyUI's own plan.]] What did not fit is the work on the picture: it grows with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Figures:  partLoaded,
+		Not:      "Fewer steps: each needs the same. VAE tiles: it had not come to that.",
+		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Windows: see RAM and page file too", Told: "The driver itself refused, which it also does where RAM plus page file are promised away: Task Manager, Performance, Memory, \"Committed x / y\" while it runs.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
+		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
+	},
+	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
-		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step: {asked} more for the work on the picture. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Not:      "Fewer steps: each needs the same memory.",
-		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},
+		Cures:    []cause.Cure{{Fix: comfyKeepFree.Fix, Title: comfyKeepFree.Title, Cost: comfyKeepFree.Cost, If: littleMissing}, fewerPixels, comfyKeepFree, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
+}
+
+func driverOnWindows(c *ledger.Case) bool { return c.Kind(fact.CUDAError) && c.Windows() }
+
+// littleMissing: what was refused is a small part of the card, so that a little
+// more room for the work is enough as a rule.
+func littleMissing(c *ledger.Case) bool {
+	return c.Total.Has() && ledger.Requested(c)*16 < c.Total.Bytes
+}
+
+// merges: a LoRA is being added to weights, or they are moved.
+func merges(c *ledger.Case) bool {
+	return c.Near("calculate_weight", "load_models_gpu", "partially_load")
 }
 
 // partLoaded is how much of the model ComfyUI put on the card.

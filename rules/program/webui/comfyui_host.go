@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	letWindowsPage = largerPageFile
+	letWindowsPage = notOn("linux", largerPageFile)
 	moreSwap       = cause.Cure{
 		Fix: "add_swap", Title: "Add swap", Kind: "shell",
 		Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile",
@@ -23,6 +23,8 @@ var (
 		Fix: "close_other_apps", Title: "Keep less in RAM between runs",
 		Told: "Start with `--cache-none`, and close browser and games first.", Cost: "Every run computes all nodes again.",
 	}
+	// moreSwapIf is swap where the log shows Linux.
+	moreSwapIf = cause.Cure{Fix: moreSwap.Fix, Title: moreSwap.Title, Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost, If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }}
 	// boxed is a limit that is not the computer's whole RAM.
 	boxed = cause.Cure{
 		Fix: "raise_memory_limit", Title: "Give it more RAM, and swap", Cost: "Less for other programs; swap is slow.",
@@ -38,7 +40,21 @@ var directML = []step.Change{{Flag: "--directml"}, {Flag: "--lowvram"}, {Flag: "
 
 func comfyDirectML(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }
 
+// notOn is a cure of another system than one.
+func notOn(system string, k cause.Cure) cause.Cure {
+	k.If = func(c *ledger.Case) bool { return c.Reader.OS != system }
+	return k
+}
+
 func amdCard(c *ledger.Case) bool { return c.Backend == "rocm" && !carvedOut(c) }
+
+// amdScratch is what AMD's convolutions take in a VAE.
+func amdScratch(c *ledger.Case) map[string]string {
+	if amdCard(c) {
+		return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
+	}
+	return map[string]string{"amd": ""}
+}
 
 // comfyHost are cards on the computer's own memory, and on a Mac's.
 var comfyHost = []cause.Card{
@@ -65,15 +81,15 @@ var comfyHost = []cause.Card{
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation"},
+		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM: the frames of the clip fill it",
-		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy. [[Here {asked} was refused at once. ]]The card has no part in it.",
+		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy; enlarged by 4 they are 16 times that. [[Here {asked} was refused at once. ]]The card has no part in it.",
 		Not:      "`--lowvram`, VAE tiles and other options about the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Work on the clip in parts", Told: "Load Video (VHS): frame_load_cap 100 and skip_first_frames 0, 100, 200 and so on; or the Meta Batch Manager. Join the parts afterwards.", Cost: "Several runs."},
+			{Fix: "lower_batch_size", Title: "Work on the clip in parts", Told: "Load Video (VHS): frame_load_cap 100 and skip_first_frames 0, 100, 200 and so on; or connect the Meta Batch Manager to it and to Video Combine. Join the parts afterwards.", Cost: "Several runs."},
 			{Fix: "lower_resolution", Title: "Scale frames on load", Told: "Load Video (VHS): custom_width and custom_height. Half of both is a quarter of the RAM.", Cost: "Smaller frames."},
-			letWindowsPage,
+			letWindowsPage, moreSwapIf,
 		},
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-VideoHelperSuite"},
 	},
@@ -93,7 +109,7 @@ var comfyHost = []cause.Card{
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "[[{asked} of system memory was refused: the last piece, not the need. ]]ComfyUI reads each model into RAM at about its size on disk before it moves it, and keeps there what it took off the card.",
 		Not:      "A smaller picture or `--lowvram`: one is work on the card, the other moves more into RAM.",
-		Cures:    []cause.Cure{letWindowsPage, smallerOnDisk, keepLess},
+		Cures:    []cause.Cure{letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{

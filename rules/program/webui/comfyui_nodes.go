@@ -35,7 +35,7 @@ func customNode(c *ledger.Case) string {
 
 // ownFigures are what the card on such nodes names.
 func ownFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"node": customNode(c), "spilled": ""}
+	out := map[string]string{"node": customNode(c), "spilled": "", "loaded": partLoaded(c)["part"]}
 	if ledger.Overfull(c) {
 		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows moves the rest to RAM, slowly, until that is used up too."
 	}
@@ -58,9 +58,10 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper"}, Unsaid: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Means: "WanVideoWrapper loads and moves its model by itself: ComfyUI's own memory options hardly reach it. Its knobs are the node WanVideo BlockSwap for the weights (14B has 40 blocks), and frames and size for the work.",
-		Not:   "`--lowvram`: the wrapper does not follow it.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] in WanVideoWrapper",
+		Means:    "WanVideoWrapper loads and moves its model by itself: ComfyUI's own memory options hardly reach it. Its knobs are the node WanVideo BlockSwap for the weights (14B has 40 blocks), and frames and size for the work.",
+		Not:      "`--lowvram`: the wrapper does not follow it.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader: blocks_to_swap 20, then up to 40; Model Loader: load_device offload_device.", Cost: "Some speed, and RAM for those blocks."},
 			{Fix: "lower_resolution", Title: "Fewer frames or smaller ones", Told: "num_frames 49 instead of 81, or 480p; long clips: WanVideo Context Options, 81 frames at a time.", Cost: "A shorter or smaller clip."},
@@ -107,7 +108,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{

@@ -169,6 +169,21 @@ func oldInvoke(c *ledger.Case) bool {
 	})
 }
 
+func ofInvoke2(c *ledger.Case) bool { return c.Near(invoke2Words...) }
+
+// ofInvoke3: what ran invocations was processor.py up to 3.3 and
+// invocation_processor_default.py up to 3.7.
+func ofInvoke3(c *ledger.Case) bool {
+	return inInvoke(c) && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.HasSuffix(x.File, "app/services/processor.py") || strings.HasSuffix(x.File, "invocation_processor_default.py")
+	})
+}
+
+// notSDXL: its text encoders are CLIP, of which there is no quantised file.
+func notSDXL(c *ledger.Case) bool {
+	return !c.Near("compel_prompt", "(compel)", "invocations/compel.py")
+}
+
 // refusedWithRoom says of a second failure that the card had room.
 func refusedWithRoom(c *ledger.Case) map[string]string {
 	for _, x := range c.Facts.Failures {
@@ -240,6 +255,45 @@ var invokeCards = slices.Concat([]cause.Card{
 			{Fix: "lower_resolution", Title: "Smaller, then the Upscaling tab", Told: "1024 x 1024 or less.", Cost: "One step more."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
+	},
+	{
+		ID: "invokeai/text-encoder", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"text_encoder.py", "invocations/compel.py", `invocations\compel.py`, "text_encoder):", "(compel)", "compel_prompt"}, If: when.All(inInvoke, when.Not(ofInvoke2)),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] in the text encoder",
+		Means:    "It failed on the prompt, before any step. T5-XXL of Flux and SD 3 has 9.8 GB at 16 bit, and models of the run before may still lie on the card beside it.[[ {mine%} of the card was InvokeAI's own.]]",
+		Not:      "A smaller picture, tiles: no work on it had begun.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "The quantised T5 encoder", Told: "Model Manager, Starter Models: t5_bnb_int8_quantized_encoder (half as large), chosen in the Advanced settings of the model.", Cost: "Hardly any quality.", If: notSDXL},
+			invokePartialCure,
+			{Fix: "restart_session", Title: "Empty its cache first", Told: "Model Manager: Clear Model Cache, or restart InvokeAI; in 4.0 to 5.5 `lazy_offload: false` in `invokeai.yaml` does it after every model.", Cost: "Models load again."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/invocations/flux_text_encoder.py", "https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/starter_models.py", "https://github.com/invoke-ai/InvokeAI/blob/v5.0.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
+	},
+	{
+		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] in the upscale model",
+		Means:    "Not denoising failed but the model that enlarges the picture. It works in tiles, and the picture and its result lie in RAM; so the tile did not fit beside the models that were still on the card.",
+		Not:      "Fewer steps, another main model: neither takes part.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "Upscaling tab, Advanced: Tile Size 512; in a workflow: tile_size 256 in the upscale node (0 is no tiles at all).", Cost: "Slower."},
+			{Fix: "restart_session", Title: "Empty the card first", Told: "Model Manager: Clear Model Cache.", Cost: "Models load again."},
+			{Fix: "use_smaller_model", Title: "A 2x upscale model", Told: "In place of a 4x one.", Cost: "A smaller result."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v6.0.0/invokeai/app/invocations/spandrel_image_to_image.py"},
+	},
+	{
+		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "The frames are those of InvokeAI 3. It keeps finished models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later), moves others in as a whole, and needs the rest for the picture[[; {mine} of {total} was its own]].",
+		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "A smaller picture", Told: "512 x 512 for SD 1.5, 1024 x 1024 for SDXL, high resolution optimisation and ControlNets off; enlarge afterwards.", Cost: "One step more."},
+			{Fix: "lowvram_mode", Title: "Keep nothing on the card that is not in use", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.2 on), then restart; 3.2 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
+			{Fix: "upgrade_version", Title: "InvokeAI 5.6 or later", Told: "It loads a model in part where the card is too small.", Cost: "A new installation."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v3.0.0/invokeai/app/services/config.py", "https://github.com/invoke-ai/InvokeAI/blob/v3.4.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
 	{
 		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,

@@ -79,6 +79,19 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{fooocusArgs},
 	},
 	{
+		ID: "fooocus/moving", Kinds: onCard, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
+		Means:    "No step had run. Fooocus moves SDXL in parts where the card is small, by what looked free when it began[[; {mine} of {total} was its own already]]. So something took memory in between, or the models of the picture before were still there.",
+		Not:      "A smaller picture: none had been begun. `--lowvram`, `--medvram`: Fooocus has its own names.",
+		Cures: []cause.Cure{
+			fooocusLow,
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "A second Fooocus, a game, the browser:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			{Fix: "use_lower_quant", Title: "Keep the weights at 8 bit", Kind: "shell", Text: "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn", Cost: "Little quality."},
+		},
+		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/model_management.py", fooocusArgs},
+	},
+	{
 		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[ ({total})]]",

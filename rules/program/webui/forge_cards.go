@@ -3,11 +3,13 @@ package webui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 const forgeCode = "https://github.com/lllyasviel/stable-diffusion-webui-forge/blob/main/"
@@ -49,16 +51,37 @@ func mib(bytes int64) string {
 
 func gib(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/float64(units.GiB)) }
 
+// oldForge: the web UI's frames beside those of ldm_patched, Forge's first
+// backend, which reForge keeps. Fooocus has it as well.
+func oldForge(c *ledger.Case) bool {
+	return c.In("a1111") && !c.In("fooocus") && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "ldm_patched/") || strings.Contains(x.File, "-reForge/")
+	})
+}
+
 // forgeAtWork: its plan was not cut off by the error.
 func forgeAtWork(c *ledger.Case) bool { return inForge(c) && !c.Kind(fact.ForgeLoad) }
 
 func forgeLoading(c *ledger.Case) bool { return !c.Kind(fact.CPUAlloc, fact.CommitLimit) }
 
-var forgeCards = slices.Concat([]cause.Card{
+var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	roomLeft("forge/room-left", forgeAtWork, cause.Cure{Fix: "lowvram_mode"}, forgeCode+"backend/memory_management.py"),
 	othersHold("forge/others-hold", "Forge", inForge, forgeCode+"backend/memory_management.py"),
 }, ofCard([]cause.Card{
 	forgeMerge,
+	{
+		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] at work",
+		Means:    "The frames (`ldm_patched`) are those of reForge, or of Forge before August 2024. It moves weights by itself and has no slider for them[[; {mine} of {total} is its own]]. What grows is the work on the picture: pixels, batch, Hires. fix, each ControlNet.",
+		Not:      "`--medvram`, `--lowvram`: it ignores both, and says so at its start. The slider GPU Weights of other guides: it came later. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Never OOM Integrated", Told: "In the page, at the end of the column: tick Enabled for UNet (always maximize offload), and Enabled for VAE (always tiled) if it fails at the very end.", Cost: "Slower."},
+			a1111Smaller,
+			{Fix: "cpu_offload", Title: "Or at the start", Steps: a1111Flags("Next `--always-no-vram`.", step.Change{Flag: "--always-low-vram"}, step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--lowvram", Drop: true}, step.Change{Flag: "--medvram-sdxl", Drop: true}), Cost: "Slower."},
+		},
+		Sources: []string{"https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/modules_forge/initialization.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/ldm_patched/modules/args_parser.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/extensions-builtin/sd_forge_neveroom/scripts/forge_never_oom.py"},
+	},
 	{
 		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -130,8 +153,20 @@ var forgeCards = slices.Concat([]cause.Card{
 
 var sdnextCards = ofCard([]cause.Card{
 	{
-		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sdnext", "oom:", "automatic/modules", "modules/sd_offload.py", "Processing: "},
-		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "sdnext/vae", Kinds: onCard, Said: []string{"processing_vae.py", "full_vae_decode", "VAE decode", "vae_decode"}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "could not decode the finished picture",
+		Means:    "All steps were done; the VAE failed, which turns the latent into all pixels at once[[: {asked} more, with {free} free]]. It grows with the pixels and the batch.[[ {amd}]]",
+		Figures:  amdScratch,
+		Not:      "Fewer steps, a quantised model: sampling was over.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles", Told: "Settings, Variable Auto Encoder: VAE tiling on (and VAE slicing, for a batch).", Cost: "Some seconds."},
+			{Fix: "use_smaller_model", Title: "The small decoder", Told: "Full quality off (VAE type Tiny): it decodes with TAESD.", Cost: "Fine detail."},
+			{Fix: "lowvram_mode", Title: "Lower the offload watermark", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5.", Cost: "Slower."},
+		},
+		Sources: []string{"https://github.com/vladmandic/automatic/blob/master/modules/processing_vae.py", "https://github.com/vladmandic/automatic/blob/master/modules/shared.py"},
+	},
+	{
+		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
 		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",

@@ -27,7 +27,7 @@ func a1111Only(c *ledger.Case) bool { return c.In("a1111") && a1111Plain(c) }
 
 var (
 	a1111Medvram = cause.Cure{
-		Fix: "lowvram_mode", Title: "Start with --medvram", Cost: "Some speed.",
+		Fix: "lowvram_mode", Title: "Keep less of the model on the card", Cost: "Some speed.",
 	}
 	a1111Tiled = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles: Tiled VAE", Cost: "Some seconds.",
@@ -59,9 +59,22 @@ var a1111Cards = slices.Concat([]cause.Card{
 		Later:   "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
 		Sources: []string{a1111Code + "cmd_args.py", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/64", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/347"}, Solved: 1,
 	},
-}, ofCard(a1111Work))
+}, ofCard(slices.Concat(a1111Addons, a1111Work)))
 
 var a1111Work = []cause.Card{
+	{
+		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "was refused memory through DirectML",
+		Means:    "An AMD (or Intel) card under Windows. DirectML does not tell PyTorch what is free and gives little back, so the web UI cannot plan: the same picture takes about twice what it takes with ROCm or CUDA.[[ {asked} was refused at once.]]",
+		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA. FP8 weights: DirectML has none.",
+		Cures: []cause.Cure{
+			{Fix: "efficient_attention", Title: "An attention in slices", Cost: "Some speed.", Steps: a1111Flags("", step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
+			a1111Medvram, a1111Smaller,
+			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "The same web UI with ZLUDA (`--use-zluda` in lshqqytiger's fork), or PyTorch's ROCm wheels for Windows on RX 7000 and later.", Cost: "A new installation."},
+		},
+		Sources: []string{"https://github.com/lshqqytiger/stable-diffusion-webui-amdgpu", a1111Code + "cmd_args.py"},
+	},
 	{
 		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only,
 		Cause: cause.Unknown, Weight: cause.Strong,
@@ -141,6 +154,19 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "processing.py", a1111Thread + "11960", a1111Thread + "7002"}, Solved: 2,
 	},
 	{
+		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in the face restorer",
+		Means:    "The picture was made. CodeFormer or GFPGAN then restores each face at 512 pixels with a model of its own, beside Stable Diffusion and what its last step left on the card.",
+		Not:      "Fewer steps, a smaller picture for the restorer: faces always have 512 pixels there.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "The restorer on the processor", Told: "A second or two a face.", Steps: a1111Flags("", step.Change{Flag: "--use-cpu", Value: "gfpgan codeformer"}), Cost: "Slower."},
+			{Fix: "use_smaller_model", Title: "Leave it out while you draw", Told: "Restore faces off; later in tab Extras with GFPGAN, right after a start. Settings, Face restoration: Move face restoration model from VRAM into RAM after processing.", Cost: "One step more."},
+			a1111Medvram,
+		},
+		Sources: []string{a1111Code + "codeformer_model.py", a1111Code + "face_restoration_utils.py", a1111Code + "shared_options.py", a1111Code + "cmd_args.py"},
+	},
+	{
 		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the upscaler model",
@@ -165,6 +191,19 @@ var a1111Work = []cause.Card{
 			{Fix: "use_lora", Title: "A LoRA with kohya's trainer instead", Told: "kohya_ss trains a LoRA of SD 1.5 in 6 to 8 GB, with latents cached and an 8-bit optimizer.", Cost: "Another program to set up."},
 		},
 		Sources: []string{a1111Code + "textual_inversion/textual_inversion.py", a1111Code + "shared_options.py"},
+	},
+	{
+		ID: "a1111/unpickle-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"Error verifying pickled file", "load_with_extra", "check_pt"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of RAM while it checked a checkpoint, not of graphics memory",
+		Means:    "A .ckpt is unpacked once to see that it is harmless, before it is loaded. RAM gave out in that check[[; {asked} is only the last piece]]. \"The file may be malicious\" is printed after any failure of the check, so here it says nothing of the file. On Windows RAM and page file count together.",
+		Not:      "`--disable-safe-unpickle`: it gives up the check, and loading needs that memory all the same. `--medvram`: it is about the card.",
+		Cures: []cause.Cure{
+			letWindowsPage, moreSwapIf,
+			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors of the model", Told: "2 GB for SD 1.5 instead of 4 to 7; it holds no code, needs no check, and is read once.", Cost: "None for making pictures."},
+			closeForRAM,
+		},
+		Sources: []string{a1111Code + "safe.py", a1111Code + "sd_models.py"},
 	},
 	{
 		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"},

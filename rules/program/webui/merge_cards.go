@@ -60,6 +60,9 @@ func ownSampler(c *ledger.Case) bool {
 	return ownModel(c) && c.Phase != "load" && operation.Is(operation.Attention, operation.Convolution, operation.Projection, operation.Pointwise, operation.Concatenation)(c)
 }
 
+// planned: the log says how much of the model ComfyUI put on the card.
+func planned(c *ledger.Case) bool { return ledger.Sized(c, "loaded_part") > 0 }
+
 // comfyMerge are cards of what happens between a file and the first step.
 var comfyMerge = []cause.Card{
 	{
@@ -105,10 +108,11 @@ var comfyMerge = []cause.Card{
 		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a step of a node that computes by itself ({node})",
-		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it.[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and pictures at once.",
+		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it[[: {loaded} of its weights, by ComfyUI's plan, which knows nothing of this node's work]].[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and pictures at once.",
 		Figures:  ownFigures,
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "More room beside the model", Told: "A GGUF Q4_K_S or fp8 file of the model, and ComfyUI started with `--reserve-vram 4`: more of the weights then wait in RAM.", Cost: "Slower.", If: planned},
 			fewerPixels,
 			{Fix: "lowvram_mode", Title: "More room beside the model", Told: "A GGUF Q4_K_S or fp8 file of the model, and ComfyUI started with `--reserve-vram 4`: more of the weights then wait in RAM.", Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "ComfyUI's own nodes for the same", Told: "KSampler or SamplerCustomAdvanced, with ControlNet and adapters applied as conditioning, in place of {node}'s sampler: they follow ComfyUI's memory plan.", Cost: "Part of the workflow is built anew."},

@@ -247,7 +247,7 @@ var framepackCards = ofCard([]cause.Card{
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",
 		Not:      "The slider for preserved memory: it moves more into RAM.",
-		Cures:    []cause.Cure{letWindowsPage, closeForRAM, {Fix: moreSwap.Fix, Title: "On Linux: add swap", Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost}},
+		Cures:    []cause.Cure{letWindowsPage, closeForRAM, notOn("windows", cause.Cure{Fix: moreSwap.Fix, Title: "On Linux: add swap", Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost})},
 		Sources:  []string{framepack + "issues/74", framepack + "issues/233"}, Solved: 1,
 	},
 	{

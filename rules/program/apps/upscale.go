@@ -1,0 +1,245 @@
+package apps
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const esrganCode = "https://github.com/xinntao/Real-ESRGAN/blob/"
+
+// RealESRGAN enlarges pictures; many programs build on it.
+var RealESRGAN = program.Program{
+	Name: "real-esrgan", Shown: "Real-ESRGAN", Work: "vision", Edits: "flags", Language: "python",
+	Proofs:  []string{"inference_realesrgan", "-packages/realesrgan/", "try to set --tile with a smaller number"},
+	Sources: program.Sources{"Real-ESRGAN/inference_realesrgan.py": "--tile --fp32 --half --input --outscale --num_process_per_gpu"},
+	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "A smaller picture into it", "half_precision": "Compute at 16 bit"},
+	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
+		cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution", "half_precision"),
+		cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
+		cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
+	},
+	Steps: steps{
+		"vae_tiling":       esrganTiles,
+		"lower_resolution": step.Paste("text", "Scale the picture down first, or crop it: half of both sides is a quarter of the memory. The factor of `--outscale` changes nothing: the network always enlarges by its own, and the result is scaled afterwards."),
+		"half_precision":   esrganHalf,
+	},
+	Cards: cards(cause.Card{
+		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Means:   "{tiled} The network is small (64 MB); its work grows with the pixels that go in, about 16 times as many come out at 4x.[[ {attribute}]]",
+		Figures: esrganFigures,
+		Not:     "Another or smaller model file, a lower `--outscale`: the picture that goes in fills the card.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Work in tiles", Cost: "Slower; the overlap hides the seams.", If: when.Not(esrganTiled)},
+			{Fix: "vae_tiling", Title: "Smaller tiles", Cost: "Slower.", If: esrganTiled},
+			{Fix: "half_precision", Title: "Without --fp32", Told: "It doubles the memory; 16 bit is what it computes at otherwise.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
+			{Fix: "half_precision", Title: "At 16 bit", Cost: "None that can be seen; GTX 16xx may make black pictures.", If: esrganOld},
+			{Fix: "lower_resolution", Cost: "Detail."},
+			lookAtCard,
+		},
+		Sources: []string{esrganCode + "master/inference_realesrgan.py", esrganCode + "v0.1.2/inference_realesrgan.py", esrganCode + "master/realesrgan/utils.py"},
+	}),
+}
+
+// esrganOld: the class that enlarges stood in the script itself until v0.2.0
+// (August 2021); --half came in that month and went when 16 bit became usual.
+func esrganOld(c *ledger.Case) bool {
+	for _, x := range c.Facts.Code {
+		if strings.HasSuffix(x.File, "inference_realesrgan.py") && (x.Function == "post_process" || x.Function == "process" || x.Function == "tile_process") {
+			return true
+		}
+	}
+	return false
+}
+
+func esrganTiled(c *ledger.Case) bool {
+	s, ok := c.Setting("tile", "t")
+	return ok && s.Value != "0"
+}
+
+// esrganFigures tell whether it worked in tiles.
+func esrganFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"tiled": "Real-ESRGAN takes the picture in one piece unless `--tile` is given.", "attribute": ""}
+	if esrganTiled(c) {
+		out["tiled"] = "`--tile` is on already, and one tile did not fit."
+	}
+	if c.Near("has no attribute 'output'") || esrganOld(c) {
+		out["attribute"] = "The AttributeError below it is fallout: this script of 2021 goes on after the failure and finds no result."
+	}
+	return out
+}
+
+// esrganTiles is the reader's own command with tiles; short options are not
+// known to every version, so that a plain one has long ones.
+func esrganTiles(c *ledger.Case) []step.Step {
+	size := "256"
+	if s, ok := c.Setting("tile", "t"); ok && s.Value != "0" {
+		size = strconv.Itoa(step.Divided(s.Value, 2))
+	}
+	script := "inference_realesrgan.py"
+	own := step.Typed(c, script)
+	if own == nil && c.Near("inference_realesrgan_video") {
+		return []step.Step{{Kind: "text", Text: "Add `--tile " + size + "` to your command (then half of it), and `--num_process_per_gpu 1`."}}
+	}
+	if own == nil {
+		return []step.Step{{Kind: "shell", Text: "python " + script + " --input inputs --tile " + size + "   # your own options stay; then half of it"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, step.Change{Flag: "--tile", Value: size})}}
+}
+
+// esrganHalf: 16 bit is an option of the script of August 2021 to early 2022.
+func esrganHalf(c *ledger.Case) []step.Step {
+	if esrganOld(c) {
+		return []step.Step{{Kind: "text", Text: "Add `--half` if `python inference_realesrgan.py -h` lists it; newer versions compute at 16 bit by themselves: `git pull`, then `python setup.py develop`."}}
+	}
+	return []step.Step{{Kind: "text", Text: "Leave `--fp32` out: it computes at 16 bit then."}}
+}
+
+// GFPGAN and CodeFormer restore faces, and may enlarge the rest with
+// Real-ESRGAN.
+var (
+	GFPGAN = faceRestorer("gfpgan", "GFPGAN", "inference_gfpgan.py", "TencentARC/GFPGAN", []string{"inference_gfpgan.py"},
+		"python inference_gfpgan.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler")
+	CodeFormer = faceRestorer("codeformer", "CodeFormer", "inference_codeformer.py", "sczhou/CodeFormer", []string{"inference_codeformer.py"},
+		"python inference_codeformer.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler --face_upsample")
+)
+
+// faceRestorer is a program of that kind.
+func faceRestorer(name, shown, script, repository string, proofs []string, command, options string) program.Program {
+	return program.Program{
+		Name: name, Shown: shown, Work: "vision", Edits: "flags", Language: "python",
+		Proofs: proofs, Sources: program.Sources{name + "/" + script: options},
+		Titles: map[string]string{"vae_tiling": "Smaller tiles for the background"},
+		Remedies: map[string][]cause.Remedy{
+			cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
+			cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution"),
+			cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
+			cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
+		},
+		Steps: steps{
+			"vae_tiling":       step.Paste("shell", command),
+			"lower_resolution": step.Paste("text", "Scale the picture down first: faces are restored at 512 pixels each, whatever its size."),
+		},
+		Cards: cards(cause.Card{
+			ID: name + "/background", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.In("a1111", "comfyui") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Good,
+			Means: "Each face is restored at 512 x 512 by itself, which is the same for any picture. What grows with the picture is its background: Real-ESRGAN enlarges that in tiles of `--bg_tile`, where `--bg_upsampler realesrgan` is on, and the face detector sees the whole picture.",
+			Not:   "Fewer faces: they go through one after another.",
+			Cures: []cause.Cure{
+				cure("vae_tiling", "Smaller tiles, enlarge less", "shell", command, "Slower; a smaller result."),
+				{Fix: "use_smaller_model", Title: "Leave the background as it is", Told: "`--bg_upsampler None`: only faces are restored then.", Cost: "A softer background."},
+				{Fix: "lower_resolution", Cost: "Detail."},
+			},
+			Sources: []string{"https://github.com/" + repository + "/blob/master/" + script},
+		}),
+	}
+}
+
+const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/"
+
+// uvrSettings are what lowers its work on the card, by the process method that
+// its error log begins with.
+var uvrSettings = cause.Cure{
+	Fix: "lower_resolution", Title: "Smaller pieces at a time", Cost: "Slower.",
+	Ways: []cause.Way{
+		{For: "Demucs", Text: "Segments 10 instead of Default, then 5"},
+		{For: "MDX-Net", Text: "Segment Size 128 instead of 256, then 64; Batch Size 1"},
+		{For: "VR Architecture", Text: "Batch Size 1 (Default chooses by itself), no TTA, no High-End Process"},
+	},
+}
+
+var uvrOffCard = cause.Cure{
+	Fix: "cpu_offload", Title: "Compute on the processor", Told: "Untick GPU Conversion in the main window.", Cost: "Several minutes a song instead of one.",
+}
+
+// UVR is Ultimate Vocal Remover, a program with windows, bundled with its own
+// Python and PyTorch.
+var UVR = program.Program{
+	Name: "uvr", Shown: "Ultimate Vocal Remover", Work: "audio", Edits: "flags", Language: "python",
+	Proofs: []string{"UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"},
+	Titles: map[string]string{"lower_resolution": "Smaller pieces at a time", "cpu_offload": "Compute on the processor"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: cause.InOrder("lower_resolution", "cpu_offload", "close_other_apps"),
+		cause.ModelTooLarge: cause.InOrder("close_other_apps", "cpu_offload", "lower_resolution"),
+		cause.HostMemory:    cause.InOrder("raise_pagefile", "close_other_apps", "lower_resolution"),
+		cause.Unknown:       cause.InOrder("lower_resolution", "cpu_offload", "close_other_apps"),
+	},
+	Steps: steps{
+		"lower_resolution": step.Paste("ui", "MDX-Net: Segment Size 128; Demucs: Segments 10; VR Architecture: Batch Size 1"),
+		"cpu_offload":      step.Paste("ui", "GPU Conversion: off"),
+	},
+	Cards: []cause.Card{
+		{
+			ID: "uvr/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(inUVR, ledger.Roomy), Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "was refused {asked} although {free} of the card was free",
+			Means:    "The card was not full, so a smaller segment cannot be what is missing. On Windows every piece of card memory is booked against RAM plus page file as well: when those are promised away, this is what it looks like. Else another program held the card for a moment, or the driver is at fault. UVR's own line, that the card might not be supported, is printed with every such error.",
+			Not:      "A smaller segment, another model, for the card's sake: {free} was free.",
+			Cures: []cause.Cure{
+				{Fix: "raise_pagefile", Title: "Restart Windows, then a larger page file", Told: "If it works after the restart, RAM was the reason. To keep it so: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
+				uvrOffCard,
+				{Fix: "upgrade_version", Title: "Update the graphics driver", Told: "PyTorch is bundled with UVR: driver and UVR itself are all that can be updated.", Cost: "Some minutes."},
+			},
+			Sources: []string{uvrCode + "gui_data/error_handling.py"},
+		},
+		{
+			ID: "uvr/ram", Kinds: offRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "ran out of the computer's own memory (RAM)",
+			Means:    "RAM was refused, not the card's memory[[: {asked} at once]]. A song lies in RAM at 32 bit, once for each stem and for what is mixed back; an ensemble, or a file of an hour, is several times that.",
+			Not:      "A smaller segment for the card.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Shorter files, one stem", Told: "Cut the file (10 minutes at most), Vocals Only or Instrumental Only, no ensemble.", Cost: "Joining the parts."},
+				managePage,
+				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR, close browser and games.", Cost: "Free."},
+			},
+			Sources: []string{uvrCode + "gui_data/error_handling.py"},
+		},
+		{
+			ID: "uvr/card", Kinds: ortKinds, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of graphics memory[[ ({total})]]",
+			Means:    "UVR cuts the song into segments, and the segment decides what one step needs; the length of the song hardly matters for the card.[[ {mine} of {total} was its own.]]",
+			Not:      "Another output format, a shorter song.",
+			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Close browser, games and other AI programs; UVR restarted holds nothing of its last run.", Cost: "Free."}, uvrOffCard},
+			Sources:  []string{uvrCode + "UVR.py", uvrCode + "gui_data/constants.py", uvrCode + "gui_data/error_handling.py"},
+		},
+	},
+}
+
+func inUVR(c *ledger.Case) bool { return c.In("uvr") }
+
+// NCNN are upscalers on ncnn and Vulkan: Upscayl, and nihui's command lines.
+var NCNN = program.Program{
+	Name: "ncnn-upscaler", Shown: "The Vulkan upscaler", Work: "vision", Edits: "flags", Language: "cpp",
+	Proofs: []string{"realesrgan-ncnn-vulkan", "waifu2x-ncnn-vulkan", "realcugan-ncnn-vulkan", "srmd-ncnn-vulkan", "rife-ncnn-vulkan", "upscayl-bin", "UPSCAYL", "Upscayl"},
+	Titles: map[string]string{"vae_tiling": "A smaller tile", "lower_resolution": "A smaller picture into it", "lower_parallel": "One picture at a time"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: cause.InOrder("vae_tiling", "lower_parallel", "lower_resolution", "close_other_apps"),
+		cause.ModelTooLarge: cause.InOrder("vae_tiling", "close_other_apps"),
+		cause.HostMemory:    cause.InOrder("lower_resolution", "raise_pagefile", "close_other_apps"),
+		cause.Unknown:       cause.InOrder("vae_tiling", "lower_parallel", "close_other_apps"),
+	},
+	Steps: steps{
+		"vae_tiling":       step.Paste("text", "`-t 128` (then 64, at least 32); in Upscayl: Settings, Custom Tile Size."),
+		"lower_parallel":   step.Paste("text", "`-j 1:1:1` in place of the default 1:2:2; video: fewer processes."),
+		"lower_resolution": step.Paste("text", "Scale or crop the picture first, or take a 2x model."),
+	},
+	Cards: []cause.Card{{
+		ID: "ncnn-upscaler/tile", Kinds: []fact.Kind{fact.PlainDevice, fact.PlainMemory, fact.DeviceAlloc, fact.GGMLRuntime}, If: func(c *ledger.Case) bool { return c.In("ncnn-upscaler") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory",
+		Means:    "`vkAllocateMemory failed -2` is Vulkan's word for a card (or its share of RAM, for an integrated unit) that is full. The picture is cut into tiles already; the tile is chosen by what the driver says is free, and up to two pictures are computed at once.",
+		Not:      "Another output format, more RAM: on a card of its own this is not RAM.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Cost: "Slower."},
+			{Fix: "lower_parallel", Cost: "Slower for folders."},
+			{Fix: "close_other_apps", Title: "Free the card, or take the other one", Told: "Close games, browser and other AI programs. A laptop with two units: `-g 1` (Upscayl: Settings, GPU ID) takes the second.", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/xinntao/Real-ESRGAN-ncnn-vulkan/blob/master/README.md", "https://github.com/upscayl/upscayl/blob/main/electron/utils/get-arguments.ts", "https://registry.khronos.org/vulkan/specs/latest/man/html/vkAllocateMemory.html"},
+	}},
+	Sources: program.Sources{"realesrgan-ncnn-vulkan/main.cpp": "-t -j -g"},
+}
