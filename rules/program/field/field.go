@@ -1,0 +1,130 @@
+// Package field knows programs of single fields of work, most of them started
+// by people who do not write them: of biology, medicine, chemistry and physics,
+// forecasts, recommendations, agents that learn.
+package field
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// steps are those of a program by fix.
+type steps = map[string]func(*ledger.Case) []step.Step
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// python is a step in code.
+func python(text string) func(*ledger.Case) []step.Step { return step.Paste("python", text) }
+
+// shortage is what a program has to say where one kind of memory was full: what
+// its use of it grows with, what cannot help, and what does, the best first.
+type shortage struct {
+	id, means, not string
+	said, unsaid   []string
+	fixes          []string
+	source         string
+}
+
+// full are the messages of a full card, of whatever a program computes with.
+var full = []fact.Kind{
+	fact.TorchAlloc, fact.CUDAError, fact.XLAAlloc, fact.TFAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc, fact.DeviceAlloc, fact.PlainDevice,
+}
+
+// ramGone are the ways in which a program learns that RAM is at its end.
+var ramGone = []fact.Kind{
+	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.RankKilled, fact.SlurmKill, fact.ContainerKill, fact.WorkerKilled, fact.RayKilled,
+	fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc, fact.BadAlloc, fact.NativeAlloc, fact.PlainHost, fact.RustAlloc,
+}
+
+// ownWork: the card was full, of this program's own as far as the log shows, and
+// with real work: no allocator's gaps, no limit, no size that is none.
+func ownWork(c *ledger.Case) bool {
+	gaps := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+	return !ledger.Crowded(c) && !ledger.Roomy(c) && !gaps && !c.Limit.Has() && !ledger.AbsurdSize(c) && c.Phase != "load"
+}
+
+// ofWork are the causes of which a card about a program's work may speak.
+var ofWork = []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.Unknown}
+
+// cards are those of a program for its shortages: of the graphics card the ones
+// in card, of RAM the ones in ram. Where this program fills the card by itself,
+// its work is what did.
+func cards(name string, card, ram []shortage) []cause.Card {
+	var out []cause.Card
+	for _, s := range card {
+		k := s.card(name, "card")
+		k.Kinds, k.If, k.Among = full, ownWork, ofWork
+		if k.Said != nil {
+			k.Cause, k.Weight, k.Among = cause.BatchTooLarge, cause.Strong, nil
+			out = append(out, k)
+			continue
+		}
+		filled := k
+		filled.ID, filled.If = name+"/work", when.All(ownWork, ledger.FillsCard)
+		filled.Cause, filled.Weight, filled.Among = cause.BatchTooLarge, cause.Strong, nil
+		out = append(out, filled, k)
+	}
+	for _, s := range ram {
+		k := s.card(name, "ram")
+		k.Kinds, k.Cause, k.Weight = ramGone, cause.HostMemory, cause.Decisive
+		out = append(out, k)
+	}
+	return out
+}
+
+// card is the sentence of a shortage; its cures are spelled by the program.
+func (s shortage) card(name, of string) cause.Card {
+	if s.id != "" {
+		of = s.id
+	}
+	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Means: s.means, Not: s.not, Sources: []string{s.source}}
+	for _, fix := range s.fixes {
+		k.Cures = append(k.Cures, cause.Cure{Fix: fix})
+	}
+	return k
+}
+
+// remedies are what a program does about a full card and about full RAM, for
+// messages that are no card's.
+func remedies(card, ram []string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{}
+	if ram != nil {
+		out[cause.HostMemory] = cause.InOrder(ram...)
+	}
+	if card == nil {
+		return out
+	}
+	for _, id := range []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.TrainingStateTooLarge, cause.Unknown} {
+		out[id] = cause.InOrder(card...)
+	}
+	out[cause.ModelTooLarge] = cause.InOrder(append([]string{"kill_stale_process"}, card...)...)
+	return out
+}
+
+// of completes a program with what holds for its shortages.
+func of(p program.Program, card, ram []shortage) program.Program {
+	fixes := func(of []shortage) []string {
+		if len(of) == 0 {
+			return nil
+		}
+		return of[len(of)-1].fixes // the last is the most general
+	}
+	p.Cards, p.Remedies = append(p.Cards, cards(p.Name, card, ram)...), remedies(fixes(card), fixes(ram))
+	if p.Language == "" {
+		p.Language = "python"
+	}
+	p.Effects = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum, "lower_batch_size": noSum}
+	return p
+}
+
+// noSum: nothing can be computed from the message.
+func noSum(*ledger.Case) *effect.Effect { return nil }
+
+// one is a single shortage.
+func one(s shortage) []shortage { return []shortage{s} }
