@@ -48,7 +48,9 @@ var (
 	}), one(shortage{means: replay, not: "A smaller batch or network.", fixes: []string{"lower_batch_size", "half_precision", "lower_num_workers", "lower_resolution"}, source: "tianshou/tianshou/data/buffer/buffer_base.py"}))
 
 	Dreamer = of(program.Program{
-		Name: "dreamerv3", Shown: "DreamerV3", Work: "data", Edits: "flags", Titles: bufferTitle, Costs: bufferCosts,
+		Name: "dreamerv3", Shown: "DreamerV3", Work: "data", Edits: "flags",
+		Titles: map[string]string{"lower_batch_size": "A smaller replay memory", "use_smaller_model": "A smaller model", "lower_context": "Smaller and shorter batches", "limit_framework_preallocation": "Keep JAX from taking most of the card", "lower_num_workers": "Fewer environments"},
+		Costs:  map[string]string{"lower_batch_size": "Learns from fewer old steps.", "use_smaller_model": "Learns more slowly in hard worlds.", "lower_context": "Noisier steps.", "limit_framework_preallocation": "A little speed.", "lower_num_workers": "Slower."},
 		Proofs: []string{"dreamerv3/", "dreamerv3.main", "embodied/"},
 		Steps: steps{
 			"lower_batch_size":              say("`--replay.size 1e6` (5e6 unless set)."),

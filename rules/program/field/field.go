@@ -4,6 +4,7 @@
 package field
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -39,7 +40,7 @@ var full = []fact.Kind{
 // ramGone are the ways in which a program learns that RAM is at its end.
 var ramGone = []fact.Kind{
 	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.RankKilled, fact.SlurmKill, fact.ContainerKill, fact.WorkerKilled, fact.RayKilled,
-	fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc, fact.BadAlloc, fact.NativeAlloc, fact.PlainHost, fact.RustAlloc,
+	fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc, fact.BadAlloc, fact.NativeAlloc, fact.PlainHost, fact.PlainMemory, fact.RustAlloc, fact.BuildKilled,
 }
 
 // ownWork: the card was full, of this program's own as far as the log shows, and
@@ -47,6 +48,12 @@ var ramGone = []fact.Kind{
 func ownWork(c *ledger.Case) bool {
 	gaps := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
 	return !ledger.Crowded(c) && !ledger.Roomy(c) && !gaps && !c.Limit.Has() && !ledger.AbsurdSize(c) && c.Phase != "load"
+}
+
+// wholeProgram: a framework that compiles or plans a step was refused a real
+// part of a card at once, which is that step's.
+func wholeProgram(c *ledger.Case) bool {
+	return c.Kind(fact.XLAAlloc, fact.TFAlloc) && ledger.Requested(c) >= units.GiB
 }
 
 // ofWork are the causes of which a card about a program's work may speak.
@@ -66,16 +73,25 @@ func cards(name string, card, ram []shortage) []cause.Card {
 			continue
 		}
 		filled := k
-		filled.ID, filled.If = name+"/work", when.All(ownWork, ledger.FillsCard)
+		filled.ID, filled.If = name+"/work", when.All(ownWork, when.Any(ledger.FillsCard, wholeProgram))
 		filled.Cause, filled.Weight, filled.Among = cause.BatchTooLarge, cause.Strong, nil
 		out = append(out, filled, k)
 	}
 	for _, s := range ram {
 		k := s.card(name, "ram")
-		k.Kinds, k.Cause, k.Weight = ramGone, cause.HostMemory, cause.Decisive
+		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, "{ended}", ended
 		out = append(out, k)
 	}
 	return out
+}
+
+// ended is how a headline says that somebody ended the program and did not say
+// why; nothing for all else, which figures say better.
+func ended(c *ledger.Case) map[string]string {
+	if c.Failure.Weak {
+		return map[string]string{"ended": "was ended by the system, most likely for RAM"}
+	}
+	return map[string]string{"ended": ""}
 }
 
 // card is the sentence of a shortage; its cures are spelled by the program.

@@ -6,7 +6,7 @@ import "github.com/oomdoc/oomdoc/rules/program"
 var (
 	// TotalSegmentator runs nnU-Net on whole scans.
 	TotalSegmentator = of(program.Program{
-		Name: "totalsegmentator", Shown: "TotalSegmentator", Work: "vision", Edits: "flags", Carries: []string{"nnunetv2", "nnunet"},
+		Name: "totalsegmentator", Shown: "TotalSegmentator", Rank: 93, Work: "vision", Edits: "flags", Carries: []string{"nnunetv2", "nnunet"},
 		Proofs:   []string{"totalsegmentator/", "TotalSegmentator -i", "TotalSegmentator/", "totalsegmentator."},
 		Commands: []string{"TotalSegmentator"},
 		Titles:   map[string]string{"lower_resolution": "The model of 3 mm", "lower_batch_size": "The scan in three parts", "use_smaller_model": "Only the organs that you need", "lower_num_workers": "One thread to save, one to resample", "stream_dataset": "Crop to the body first"},
