@@ -3,7 +3,7 @@ package field
 import "github.com/oomdoc/oomdoc/rules/program"
 
 // replay is what agents that learn from memory have in common.
-const replay = "The replay memory is what grows: steps kept x the bytes of an observation, twice where the next one is kept as well. A million frames of 84 x 84 x 4 take 26.3 GiB, twice that with the next ones. It is reserved at the start but filled step by step, so the system ends the program hours later."
+const replay = "The replay memory is what grows: steps kept x the bytes of an observation, twice where the next one is kept as well. A million frames of 84 x 84 x 4 take 26.3 GiB, twice that with the next ones. It is reserved at the start, where NumPy's refusal comes from, and filled step by step: a system that promised too much ends the program hours later."
 
 // bufferTitle and bufferCosts word its fixes.
 var (

@@ -114,6 +114,7 @@ func remedies(card, ram []string) map[string][]cause.Remedy {
 		out[cause.HostMemory] = cause.InOrder(ram...)
 	}
 	if card == nil {
+		out[cause.Unknown] = cause.InOrder(ram...)
 		return out
 	}
 	for _, id := range []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.TrainingStateTooLarge, cause.Unknown} {
@@ -134,6 +135,10 @@ func of(p program.Program, card, ram []shortage) program.Program {
 	p.Cards, p.Remedies = append(p.Cards, cards(p.Name, card, ram)...), remedies(fixes(card), fixes(ram))
 	if p.Language == "" {
 		p.Language = "python"
+	}
+	p.Checks = map[string]string{}
+	for fix := range p.Steps {
+		p.Checks[fix] = "The same input runs through; `nvidia-smi` (card) or `free -h` (RAM) show less in use while it does."
 	}
 	p.Effects = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum, "lower_batch_size": noSum}
 	return p

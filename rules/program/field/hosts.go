@@ -10,7 +10,7 @@ var (
 		Titles: map[string]string{"lower_num_workers": "Fewer workers", "use_mmap": "Arrays that workers share", "half_precision": "Smaller data"},
 		Costs:  map[string]string{"lower_num_workers": "Slower.", "use_mmap": "None.", "half_precision": "None that shows."},
 		Steps: steps{
-			"lower_num_workers": python("search = GridSearchCV(model, grid, n_jobs=4, pre_dispatch=\"n_jobs\")   # your own call: n_jobs in place of -1, and 1 in the model itself\nsearch.fit(X, y)"),
+			"lower_num_workers": say("`n_jobs=4` in place of -1 in the call that failed (`GridSearchCV(..., n_jobs=4, pre_dispatch=\"n_jobs\")`, `Parallel(n_jobs=4)`), and `n_jobs=1` in the model inside of it: they multiply."),
 			"use_mmap":          say("NumPy arrays above 1 MB are passed as shared files; DataFrames, lists and sparse matrices are copied to each worker: give `X.to_numpy(dtype=\"float32\")`. Threads share all: `with joblib.parallel_backend(\"threading\"):`, for work that releases the GIL."),
 			"half_precision":    say("float32, fewer columns; trees: `max_depth`, `n_estimators`: each fitted model of each candidate comes back to the parent."),
 		},
