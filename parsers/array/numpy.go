@@ -131,7 +131,7 @@ func arrayBytes(k text.Match) (int64, bool) {
 // readBadAlloc tells C++ on the host from libraries that throw it for GPU
 // memory: there "rmm", "device" or "cuda" follow.
 func readBadAlloc(m text.Message) int {
-	if m.Follows("cudaerror", 260) || m.Follows("rmm", 260) || m.Follows("memory_resource", 260) {
+	if m.Follows("cudaerror", 260) || m.Follows("rmm", 260) || m.Follows("memory_resource", 260) || m.Precedes("thrust::system::detail::bad_alloc", 50) {
 		return readDeviceBadAlloc(m)
 	}
 	if m.Precedes("throw", 12) && !m.Precedes("thrown:", 7) || m.Precedes("catch(", 12) || m.Precedes("const", 8) {

@@ -51,7 +51,7 @@ var plainCodes = []string{
 	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
 	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
-	"spawn ENOMEM", "abort(OOM)", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
+	"spawn ENOMEM", "code ENOMEM", "abort(OOM)", "Aborted(OOM)", "Unable to fork new process", "exceeded mem limit: Active", "lowmemorykiller: Kill", "bytes == (nil)", "requested memory cannot be allocated", "high VMEM usage", "could not be executed in the allotted memory", "diagnosed a low virtual memory condition", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
 	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY", "SBOX_FATAL_MEMORY_EXCEEDED", "VERR_NO_MEMORY", "vkAllocateMemory failed",
 }
 
@@ -63,7 +63,7 @@ var plainWords = []string{
 	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
 	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
 	"no memory available", "no free memory", "no memory left", "no more memory", "memory limit of",
-	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
+	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "fail to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
 	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
 	"exceeded requested", "but only", "exceeds maximum", "exceeds available", "exceeds the available",
 }
@@ -80,7 +80,7 @@ var systemWords = []string{
 
 // asked are words before which a phrase only says that somebody wanted some:
 // it takes a size, or a word for memory, to be about memory.
-var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
+var asked = []string{"failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
 
 var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib", "gib", "kib", "mb", "gb"}
 

@@ -68,7 +68,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	}
 	not, speaks := card.Tell(c, card.Not)
 	return slices.DeleteFunc(ranked, func(b *candidate) bool {
-		return !told[b.fix.ID] && (again[b.fix.ID] || speaks && SpokenAgainst(c, not, b.advice.Steps) != "" || prescribed > 1 && b.score < 2 && b.fix.Presumes(c))
+		return !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || calledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && b.fix.Presumes(c))
 	})
 }
 
@@ -82,27 +82,20 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 		case p.Name == "":
 		case p.Name == name:
 			library = p.Script != ""
-		case engineRefused(c) && p.Work == "text-training" && p.Steps["raise_gpu_memory_utilization"] == nil && p.Steps["lower_gpu_memory_utilization"] == nil:
+		case c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba) && p.Work == "text-training" && p.Steps["raise_gpu_memory_utilization"] == nil && p.Steps["lower_gpu_memory_utilization"] == nil:
 			// its words are for the training, not for the engine that it starts
-		case p.Name == c.Reader.Program && !has(p, card) && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
+		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID }) && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
 			app = p
 		}
 	}
 	return app, library
 }
 
-// ofMachine are fixes that are the same whatever program runs. Where a card begins
-// with one, the others are for somebody who changes no code, too.
+// ofMachine are fixes that are the same whatever program runs.
 var ofMachine = []string{"kill_stale_process", "close_other_apps", "select_gpu", "restart_session", "raise_pagefile"}
 
-// sizedAnyway are fixes whose effect no wording changes: what others hold, what
-// lies unused, what a format takes.
+// sizedAnyway are fixes whose effect no wording changes.
 var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
-
-// has reports that a card is one of the program's, whatever its ID begins with.
-func has(p *program.Program, card *cause.Card) bool {
-	return slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID })
-}
 
 // put words a fix as a card has it, which means something.
 func (b *candidate) put(c *ledger.Case, t *cause.Teller, means string, cure cause.Cure, own []*program.Program) {
@@ -157,11 +150,6 @@ func words(c *ledger.Case, t *cause.Teller, cure cause.Cure) []step.Step {
 		ways[0].For, ways[0].Text = "", capital(ways[0].Text)
 	}
 	return append(out, ways...)
-}
-
-// engineRefused: a check of vLLM's at its start, not the work of what started it.
-func engineRefused(c *ledger.Case) bool {
-	return c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
 }
 
 // capital is a text that begins a sentence: with a capital, unless code begins it.

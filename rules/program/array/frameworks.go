@@ -22,7 +22,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
-	Cards:   slices.Concat(runtimeCards, bareCards),
+	Cards:   slices.Concat(runtimeCards, forkCards, bareCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {

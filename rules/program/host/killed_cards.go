@@ -91,6 +91,19 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://docs.pytorch.org/docs/stable/generated/torch.load.html", "https://huggingface.co/docs/transformers/big_models"},
 	},
 	{
+		ID: "linux/killed-vectors", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"likely a header", ".vector_cache", "torchtext.vocab"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "killed the program, most likely for RAM, while torchtext loaded word vectors",
+		Means:    bareKill + "torchtext reads the whole file of word vectors: words x dimension x 4 bytes (3 million words of 300 numbers are 3.4 GiB), and for a moment that more than once: the file's lines, the tensor, and the copy that it then saves in `.vector_cache`. " + otherKills,
+		Not:      "A smaller batch, or the graphics card: the vectors are in RAM, and no training had begun.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where they are loaded: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files are sorted by how often a word occurs, so that these cover nearly all text; or take a set of fewer dimensions (GloVe has 50, 100, 200).", Cost: "Rare words have none"},
+			askKernel,
+			{Fix: "add_swap", Title: "Swap, for the first time only", Kind: "shell", Text: swap16, Told: "Once it has been read, `.vector_cache` holds a `.pt` file that loads without the detour.", Cost: "16 GB of disk, slow"},
+		},
+		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
+	},
+	{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",

@@ -1,8 +1,11 @@
 package science
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/compilers"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -186,7 +189,7 @@ var Java = program.Program{
 var Build = program.Program{
 	Name: "build", Shown: "The build", Work: "build", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"flash-attention/setup.py": "MAX_JOBS NVCC_THREADS", "flash-attention/README.md": "--no-build-isolation", "cmake/Help/manual/cmake.1.rst": "--build --parallel CMAKE_BUILD_PARALLEL_LEVEL"},
-	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object", "gmake: ***", "cargo build"},
+	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object", "cargo build"},
 	Titles:   map[string]string{"upgrade_version": "Install a finished wheel instead"},
 	Costs:    map[string]string{"upgrade_version": "None, if there is one for your versions."},
 	Beside:   map[string][]string{"Building wheel for": {"still running"}},
@@ -195,5 +198,5 @@ var Build = program.Program{
 		"lower_build_jobs": step.Paste("shell", "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation   # your own package; make -j2, cmake --build build --parallel 2"),
 		"upgrade_version":  step.Paste("text", "Look for a finished wheel that fits your Python, PyTorch and CUDA versions on the project's releases page, and `pip install` its address: nothing is compiled then."),
 	},
-	Cards: buildCards,
+	Cards: slices.Concat(buildCards[:1], compilers.OfBuild(), buildCards[1:]),
 }

@@ -264,6 +264,7 @@ var javaCards = []cause.Card{{
 	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/hotspot/os/windows/os_windows.cpp"},
 }}
 
+// buildCards are those of builds that name no tool.
 var buildCards = []cause.Card{
 	{
 		ID: "build/compilers", Kinds: []fact.Kind{fact.BuildKilled}, Said: []string{"Building wheel", "nvcc", "cicc", "cudafe", "setup.py", "pip install", "Failed building wheel", ".cu.o", "Building CUDA object"},
@@ -276,24 +277,6 @@ var buildCards = []cause.Card{
 			{Fix: "add_swap", Title: "Add swap for the build", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
 		},
 		Sources: []string{"flash-attention/setup.py", "flash-attention/README.md"},
-	},
-	{
-		ID: "build/jobs", Kinds: []fact.Kind{fact.BuildKilled},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was ended: too many compilers at once for the RAM",
-		Means:    "The kernel ended one of the compilers, for RAM. A build starts as many as there are cores (ninja even two more), and each takes what its file needs: about 1 GB for heavy C++ templates, several for generated code. Nothing is wrong with the sources.",
-		Not:      "A graphics card, another compiler version, or cleaning: what is finished is kept.",
-		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", Title: "Fewer at once", Told: "One for every 2 GB of RAM. Finished files are kept: start again in the same folder.", Ways: []cause.Way{
-				{For: "make, ninja", Text: "`make -j2`, `ninja -j2`"},
-				{For: "CMake", Text: "`cmake --build build --parallel 2`"},
-				{For: "cargo", Text: "`cargo build -j 2`"},
-				{For: "pip", Text: "`MAX_JOBS=2 CMAKE_BUILD_PARALLEL_LEVEL=2 pip install PACKAGE` (what you install)"},
-			}, Cost: "A longer build"},
-			{Fix: "add_swap", Title: "Swap, if one file alone is too large", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
-			{Fix: "upgrade_version", Title: "Let each need less, or do not build", Told: "No `-g`, `-O1` for the file that fails, lld or mold for the link; or a finished package; in a container or WSL raise its memory first.", Cost: "Slower code, or none"},
-		},
-		Sources: []string{"gcc/gcc.cc", "ninja/doc/manual.asciidoc", "cmake/Help/manual/cmake.1.rst"},
 	},
 	{
 		ID: "build/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"still running", "Building CUDA object", "Building CXX object", "ninja: build stopped"},

@@ -81,7 +81,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyNodes, comfyHost, comfyCore, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyMerge, comfyNodes, comfyHost, comfyCore, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }

@@ -153,16 +153,16 @@ var InvokeAI = program.Program{
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
-		"vae_tiling":          step.Paste("config", "# invokeai.yaml, then restart\nforce_tiled_decode: true"),
-		"efficient_attention": step.Paste("config", "# invokeai.yaml, then restart\nattention_type: torch-sdp"),
-		"half_precision":      step.Paste("config", "# invokeai.yaml, then restart\nprecision: auto"),
+		"vae_tiling":          invokeStep("force_tiled_decode: true", "Start it with `--free_gpu_mem`: the model leaves the card before the picture is decoded."),
+		"efficient_attention": invokeStep("attention_type: torch-sdp", "Install xformers; InvokeAI 2.3 uses it by itself (`--xformers`)."),
+		"half_precision":      invokeStep("precision: auto", "Start it with `--precision=float16`, or put that into the file `invokeai.init`."),
 		"use_lower_quant":     step.Paste("ui", "Model Manager, Starter Models: the Quantized variant of the model and of its T5 encoder; or a GGUF"),
 		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, fewer control layers and reference images; enlarge in the Upscaling tab"),
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
 		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
 	},
 	Cards:   invokeCards,
-	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu"},
+	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu --xformers"},
 }
 
 var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4")

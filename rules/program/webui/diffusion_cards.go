@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -146,6 +147,20 @@ const invokeLowVRAM = "https://invoke-ai.github.io/InvokeAI/features/low-vram/"
 
 func inInvoke(c *ledger.Case) bool { return c.In("invokeai") }
 
+// invoke2Words are printed by InvokeAI 2 alone: its statistics (ldm/generate.py,
+// 2.0 to 2.3.5) and its package.
+var invoke2Words = []string{"Max VRAM used for this generation", "Could not generate image", "ldm/invoke/", `ldm\invoke\`, "ldm/generate.py", `ldm\generate.py`}
+
+// invokeStep is a setting of invokeai.yaml, which InvokeAI 2 does not have.
+func invokeStep(text, before string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		if c.Near(invoke2Words...) {
+			return []step.Step{{Kind: "text", Text: before}}
+		}
+		return []step.Step{{Kind: "config", Text: "# invokeai.yaml, then restart\n" + text}}
+	}
+}
+
 // oldInvoke: the session processor of InvokeAI 4.0 and 4.1 calls invocations
 // from _process itself.
 func oldInvoke(c *ledger.Case) bool {
@@ -252,6 +267,19 @@ var invokeCards = slices.Concat([]cause.Card{
 			{Fix: "cpu_offload", Title: "Or compute on the processor", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes a picture."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
+	},
+	{
+		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
+		Means:    "This is InvokeAI 2, which prints its VRAM statistics after each picture: the model was loaded, the work on the picture did not fit beside it[[ ({mine} of {total} are its own)]]. A model of Stable Diffusion 1.5 is 2 GB at 16 bit and 4 at 32; the rest grows with width times height.",
+		Not:      "`invokeai.yaml`, partial loading, tiles: they came with 3 and later. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "A smaller picture", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; enlarge afterwards with `-U 2`.", Cost: "One step more."},
+			{Fix: "half_precision", Title: "16 bit, and nothing idle on the card", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black pictures.", Cost: "Some seconds a picture."},
+			{Fix: "upgrade_version", Title: "A newer InvokeAI", Told: "From 5.6 on it loads a model in part where the card is too small.", Cost: "A new installation."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/generate.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/invoke/args.py", invokeLowVRAM},
 	},
 	{
 		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,

@@ -58,6 +58,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	roomLeft("forge/room-left", forgeAtWork, cause.Cure{Fix: "lowvram_mode"}, forgeCode+"backend/memory_management.py"),
 	othersHold("forge/others-hold", "Forge", inForge, forgeCode+"backend/memory_management.py"),
 }, ofCard([]cause.Card{
+	forgeMerge,
 	{
 		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,

@@ -1,0 +1,46 @@
+package parsers
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// TestRefusedInPassing: one line of a program without a parser of its own says
+// that memory was refused, and its neighbour does not.
+func TestRefusedInPassing(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  string
+		want fact.Kind // "" for no failure
+	}{
+		"bwa":                    {"[E::bwa_idx_load] fail to allocate memory", fact.PlainHost},
+		"tcmalloc refused":       {"tcmalloc: large alloc 17179869184 bytes == (nil) @  0x7f2a 0x7f2b", fact.PlainHost},
+		"tcmalloc gave it":       {"tcmalloc: large alloc 17179869184 bytes == 0x55d4c000 @  0x7f2a 0x7f2b", ""},
+		"httpd":                  {"(12)Cannot allocate memory: AH00159: fork: Unable to fork new process", fact.PlainHost},
+		"httpd, another reason":  {"(2)No such file or directory: AH00558: could not open the log", ""},
+		"Abaqus":                 {"***ERROR: THE REQUESTED MEMORY CANNOT BE ALLOCATED", fact.PlainHost},
+		"iOS":                    {"EXC_RESOURCE -> Viewer[1234] exceeded mem limit: ActiveHard 1450 MB (fatal)", fact.PlainHost},
+		"iOS, processor time":    {"EXC_RESOURCE -> Viewer[1234] CPU: 90% over 60 seconds", ""},
+		"Android":                {"lowmemorykiller: Kill 'org.example.app' (4321), uid 10110, oom_score_adj 900 to free 132456kB rss", fact.PlainHost},
+		"WebAssembly":            {"RuntimeError: Aborted(OOM). Build with -sASSERTIONS for more info.", fact.PlainHost},
+		"BigQuery":               {"Resources exceeded during query execution: The query could not be executed in the allotted memory.", fact.PlainHost},
+		"Greenplum":              {"ERROR:  Canceling query because of high VMEM usage. current group id is 16437", fact.PlainHost},
+		"npm":                    {"npm ERR! code ENOMEM\nnpm ERR! syscall spawn", fact.PlainHost},
+		"npm, another code":      {"npm ERR! code ENOENT\nnpm ERR! syscall open", ""},
+		"Windows' own list":      {"Windows successfully diagnosed a low virtual memory condition.", fact.PlainHost},
+		"Thrust, without detail": {"terminate called after throwing an instance of 'thrust::system::detail::bad_alloc'\n  what():  std::bad_alloc: out of memory", fact.RMMAlloc},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := read(c.log).Failures
+			if c.want == "" {
+				assert.Empty(t, found)
+				return
+			}
+			require.NotEmpty(t, found)
+			assert.Equal(t, c.want, found[0].Kind)
+		})
+	}
+}

@@ -1,0 +1,26 @@
+package answer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestCalledFutile: a card's sentence speaks against a fix by its everyday name,
+// and not against one way to use it.
+func TestCalledFutile(t *testing.T) {
+	for name, c := range map[string]struct {
+		not, fix string
+		want     bool
+	}{
+		"alone in its sentence": {"A smaller batch: the check is for one request.", "lower_batch_size", true},
+		"one of several":        {"A smaller picture, fewer steps: no work on it had begun.", "lower_resolution", true},
+		"second sentence":       {"Swap: the limit stays. Restarting: it is full again at once.", "restart_session", true},
+		"one way to use it":     {"A smaller batch alone: the weights are too large.", "lower_batch_size", false},
+		"another fix":           {"A smaller batch: the check is for one request.", "lower_context", false},
+		"a fix without a name":  {"A smaller batch: the check is for one request.", "select_gpu", false},
+		"nothing said":          {"", "select_gpu", false},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, calledFutile(c.not, c.fix)) })
+	}
+}

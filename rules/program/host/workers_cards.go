@@ -1,0 +1,118 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// pool is a server that answers with several processes, or runs jobs in them,
+// and what bounds their number and their growth.
+type pool struct{ process, fewer, renewed string }
+
+// pools, with upstream's documentation of each bound:
+// uwsgi-docs.readthedocs.io (Options), docs.gunicorn.org (settings), php.net
+// (install.fpm.configuration), httpd.apache.org/docs (mpm_common,
+// mpm_prefork), puma.io, docs.celeryq.dev (configuration), unicorn's
+// configurator, phusionpassenger.com (configuration).
+var pools = []pool{
+	{"uwsgi", "`processes = 2` in its ini (or `cheaper` for as many as are needed)", "`max-requests = 1000` and `reload-on-rss = 200` (MB)"},
+	{"gunicorn", "`--workers 2`", "`--max-requests 1000 --max-requests-jitter 100`"},
+	{"php-fpm", "`pm.max_children` in the pool's configuration", "`pm.max_requests = 500`"},
+	{"apache2", "`MaxRequestWorkers`", "`MaxConnectionsPerChild 1000`"},
+	{"httpd", "`MaxRequestWorkers`", "`MaxConnectionsPerChild 1000`"},
+	{"puma", "`workers` in puma.rb (WEB_CONCURRENCY in Rails)", "the gem puma_worker_killer, until the leak is found"},
+	{"celery", "`--concurrency 2`", "`--max-tasks-per-child 100`, or `--max-memory-per-child` in KB"},
+	{"unicorn", "`worker_processes` in unicorn.rb", "the gem unicorn-worker-killer"},
+	{"sidekiq", "`concurrency` in sidekiq.yml", "a restart on a schedule, until the leak is found"},
+}
+
+// poolOf is the server that the victim belongs to. The kernel cuts names at 15
+// characters.
+func poolOf(c *ledger.Case) (pool, bool) {
+	victim, _ := c.Fact("victim")
+	i := slices.IndexFunc(pools, func(p pool) bool { return strings.HasPrefix(victim.Text, p.process) })
+	if i < 0 {
+		return pool{}, false
+	}
+	return pools[i], true
+}
+
+func poolEnded(c *ledger.Case) bool {
+	_, ok := poolOf(c)
+	return ok && ownCgroup(c)
+}
+
+// podShare is the share of the node's memory that a pod requests, in percent, by
+// the oom_score_adj of its processes: 1000 - 1000 x request / capacity for pods
+// that request less than their limit (kubernetes/pkg/kubelet/qos/policy.go).
+// Other programs hardly set a value this high.
+func podShare(c *ledger.Case) (percent float64, ok bool) {
+	at, _ := c.Fact("victim_score_adj")
+	n, err := strconv.Atoi(at.Text)
+	return float64(1000-n) / 10, err == nil && n >= 600 && n < 1000
+}
+
+// inPod: a limit whose owner no line names, of a pod by its score.
+func inPod(c *ledger.Case) bool {
+	_, pod := podShare(c)
+	return pod && unnamed(c)
+}
+
+func poolFigures(c *ledger.Case) map[string]string {
+	out := cgroupFigures(c)
+	p, _ := poolOf(c)
+	out["fewer"], out["renewed"], out["pod"], out["adj"] = p.fewer, p.renewed, "", ""
+	if share, ok := podShare(c); ok && unnamed(c) {
+		at, _ := c.Fact("victim_score_adj")
+		out["adj"], out["pod"] = at.Text, fmt.Sprintf("%.1f %%", share)
+		out["whose"] = "a Kubernetes pod, by its oom_score_adj of " + at.Text
+	}
+	return out
+}
+
+var (
+	// raisePod raises a pod's limit; what it is the log does not show.
+	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "See the pod's limit, and raise it", Kind: "shell",
+		Told: "`kubectl top pod --containers` shows who is near it; then twice today's, and down again once the peak is known:",
+		Text: "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,LIMIT:.spec.containers[*].resources.limits.memory,REQUEST:.spec.containers[*].resources.requests.memory",
+		Cost: "Less for the rest of the node"}
+	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Or raise the limit", Steps: limitSteps, Cost: "Less for the rest of the machine"}
+)
+
+// workerCards are cards of limits that many processes share.
+var workerCards = []cause.Card{
+	{
+		ID: "linux/cgroup-workers", Kinds: []fact.Kind{fact.KernelKill}, If: poolEnded,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
+		Headline: "killed a worker of {victim}: all workers together reached a memory limit",
+		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM. It is that of {whose}[[, whose requests are {pod} of the node's memory]]. {victim} answers with several processes that share it; the one that was ended held {held} itself, so their number counts, or that each grows from request to request.",
+		Not:      "More RAM in the machine: the limit stays where it is. Hunting in this one process: the kernel takes the largest at that moment.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer workers, renewed now and then", Told: "Their number: {fewer}. Against growth: {renewed}. Each may then have the limit divided by the number, less what the master holds.", Cost: "Requests wait at a peak"},
+			raisePod, raiseOwner,
+			{Fix: "detach_accumulated", Title: "See whether they grow", Kind: "shell", Text: "ps -C {victim} -o pid,rss,etime --sort=-rss | head", Told: "Inside the container, after the start and an hour later. All large from the start: each loads the same; load before they fork (preload), or fewer. Old ones large, new ones small: a leak in the application.", Cost: "Free"},
+		},
+		Sources: []string{"linux/mm/memcontrol.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html", "https://www.php.net/manual/en/install.fpm.configuration.php", "kubernetes/pkg/kubelet/qos/policy.go"},
+	},
+	{
+		ID: "linux/cgroup-pod", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(inPod, when.Not(crumb)),
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
+		Headline: "killed {victim}: a container, of a Kubernetes pod by its score, reached its memory limit",
+		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the node's RAM. No line names the owner, but an oom_score_adj of {adj} is what Kubernetes gives a pod whose requests are {pod} of the node's memory. {victim} held {held} itself; other processes of the container and files in /dev/shm count as well.",
+		Not:      "A larger node, or fewer other pods: the limit stays where it is.",
+		Cures: []cause.Cure{
+			raisePod,
+			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: inPython, Told: "Fewer workers (`--workers 2`, `Pool(4)`: else counted by the node's cores, not the pod's); data in parts or memory-mapped.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: when.Not(inPython), Told: "Fewer workers or threads (many count the node's cores, not the pod's), smaller caches and inputs; a Java heap at most three quarters of the limit.", Cost: "Some speed"},
+			{Fix: "detach_accumulated", Title: "Size or growth?", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A jump at a load is a matter of size; a steady climb is something that is kept, which a larger limit only postpones.", Cost: "Free"},
+		},
+		Sources: []string{"kubernetes/pkg/kubelet/qos/policy.go", "linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
+	},
+}
