@@ -80,24 +80,6 @@ var (
 		source: "https://www.rabbitmq.com/docs/memory",
 	}))
 
-	Cargo = of(program.Program{
-		Name: "cargo", Shown: "The Rust build", Work: "build", Edits: "flags", Language: "rust",
-		Proofs: []string{"rustc --crate-name", "rustc exited with signal", "rustc-LLVM ERROR: out of memory"},
-		Titles: map[string]string{"lower_build_jobs": "One crate at a time", "half_precision": "Less for each crate", "upgrade_version": "Take a finished program"},
-		Costs:  map[string]string{"lower_build_jobs": "A longer build.", "half_precision": "Slower code, or no debugger.", "upgrade_version": "None."},
-		Steps: steps{
-			"lower_build_jobs": say("`cargo build -j 1` (or `CARGO_BUILD_JOBS=1`, which also reaches `cargo install`, pip and maturin): a rustc for each core unless set. What is finished is kept."),
-			"half_precision":   say("`CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0`, `CARGO_PROFILE_DEV_DEBUG=0`, `CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16`; lld or mold for the link. Fat LTO and one codegen unit take most."),
-			"upgrade_version":  say("A release of the program (`cargo binstall NAME`, its downloads), or build it on a larger machine and copy the file."),
-		},
-		Sources: program.Sources{"https://doc.rust-lang.org/cargo/reference/config.html": "-j CARGO_BUILD_JOBS CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_DEBUG CARGO_PROFILE_DEV_DEBUG CARGO_PROFILE_RELEASE_CODEGEN_UNITS"},
-	}, nil, one(shortage{
-		means:  "The system ended a rustc (signal 9, SIGKILL: the code is not at fault): one runs for each core, and a large crate with optimisation, debug information or LTO takes 1 to 4 GB, the link as much. Small servers, Raspberry Pis, Docker's and WSL's machines have 1 to 4.",
-		not:    "`cargo clean`: what is finished would be built again.",
-		fixes:  []string{"lower_build_jobs", "add_swap", "half_precision", "upgrade_version"},
-		source: "https://doc.rust-lang.org/cargo/reference/config.html",
-	}))
-
 	Polars = of(program.Program{
 		Name: "polars", Script: "polars", Shown: "Polars", Work: "data", Edits: "code",
 		Proofs: []string{"polars/lazyframe/", "polars/dataframe/", "polars/io/", "thread 'polars-", "polars-core/", "polars_core", "polars.exceptions"},

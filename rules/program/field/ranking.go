@@ -102,7 +102,7 @@ var (
 
 	UMAP = of(program.Program{
 		Name: "umap", Shown: "UMAP", Work: "data", Edits: "code",
-		Proofs: []string{"umap/umap_.py", "umap/layouts.py", "umap/spectral.py", "pynndescent/", "umap.UMAP", "umap/parametric_umap.py"},
+		Proofs: []string{"umap/umap_.py", "umap/layouts.py", "umap/spectral.py", "pynndescent/", "umap/parametric_umap.py"},
 		Titles: map[string]string{"lower_resolution": "Fewer columns and neighbours", "use_smaller_model": "Another start than the spectral one", "stream_dataset": "Fit on a sample, transform the rest"},
 		Costs:  map[string]string{"lower_resolution": "Seldom visible.", "use_smaller_model": "The picture may lie otherwise.", "stream_dataset": "Rare groups."},
 		Steps: steps{
