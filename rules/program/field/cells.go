@@ -66,7 +66,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Smaller or cropped pictures", "limit_framework_preallocation": "TensorFlow: let it take memory as it needs it"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Small parts are found less well.", "limit_framework_preallocation": "None."},
 		Steps: steps{
-			"lower_batch_size":              say("PyTorch (version 3): `train_settings.batch_size: 2` in pytorch_config.yaml (8; a detector has its own), or `deeplabcut.train_network(config, batch_size=2)`; videos: `batch_size=1` in `analyze_videos` (`batchsize` before 3). TensorFlow: `batch_size: 1` in train/pose_cfg.yaml."),
+			"lower_batch_size":              say("PyTorch (version 3): `train_settings.batch_size: 2` in pytorch_config.yaml (8; a detector has its own), or `deeplabcut.train_network(config, batch_size=2)`; videos: `batch_size: 1` in the project's config.yaml. TensorFlow: `batch_size: 1` in train/pose_cfg.yaml."),
 			"lower_resolution":              say("TensorFlow: in pose_cfg.yaml a lower `max_input_size` (1500) leaves larger pictures out of training, and `global_scale: 0.5` makes all smaller. Videos: `cropping=[x1, x2, y1, y2]` in `analyze_videos`, or downsample them first (`deeplabcut.DownSampleVideo`)."),
 			"limit_framework_preallocation": python("deeplabcut.train_network(config, allow_growth=True)   # and analyze_videos(..., allow_growth=True); TensorFlow engine"),
 		},

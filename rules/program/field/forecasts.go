@@ -20,7 +20,7 @@ var (
 		},
 		Sources: program.Sources{"Time-Series-Library/run.py": "--batch_size --seq_len --d_model --d_ff --e_layers --top_k --use_amp --num_workers", "Informer2020/main_informer.py": "--label_len --attn --factor"},
 	}, one(shortage{
-		means:  "Batch x series x window decide: d_model = 512 numbers for each, d_ff four times that. Models that mix channels (PatchTST, Crossformer, iTransformer, TimesNet) multiply the batch by the number of series, so a data set of 862 takes a hundred times what one of 7 does.",
+		means:  "Batch x series x window decide: d_model = 512 numbers for each, d_ff four times that. PatchTST and Crossformer multiply the batch by the number of series, iTransformer has a token for each: a data set of 862 takes a hundred times what one of 7 does.",
 		not:    "Fewer epochs.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "use_smaller_model", "lower_context", "mixed_precision"},
 		source: "Time-Series-Library/run.py",
@@ -135,7 +135,7 @@ var (
 			"lower_batch_size": python("proba = np.concatenate([clf.predict_proba(part) for part in np.array_split(X_test, 20)])"),
 			"lowvram_mode":     python("clf = TabPFNClassifier(memory_saving_mode=True, n_estimators=4)   # version 2; version 1: N_ensemble_configurations=4, batch_size_inference=1"),
 			"lower_context":    say("10,000 rows, drawn at random or by class, and the 100 most useful columns: all training rows are read anew for each prediction."),
-			"lower_parallel":   say("`n_estimators=1` for a trial (8 unless set in version 2)."),
+			"lower_parallel":   say("`n_estimators=1` for a trial (4 or 8 unless set, by release)."),
 		},
 		Sources: program.Sources{"TabPFN/src/tabpfn/classifier.py": "memory_saving_mode n_estimators fit_mode"},
 	}, one(shortage{

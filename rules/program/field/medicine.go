@@ -39,13 +39,13 @@ var (
 		Titles:   map[string]string{"cpu_offload": "Run it on the CPU", "lower_resolution": "Smaller patches", "use_smaller_model": "Without robust and parcellation"},
 		Costs:    map[string]string{"cpu_offload": "A minute or two a scan.", "lower_resolution": "Brains must fit: 160 at least.", "use_smaller_model": "Less on poor scans; no cortical parcels."},
 		Steps: steps{
-			"cpu_offload":       say("Add `--cpu --threads 4`: then it needs about 16 GB of RAM and no card."),
+			"cpu_offload":       say("Add `--cpu --threads 4`: then it needs RAM and no card."),
 			"lower_resolution":  say("Add `--crop 160` (192 unless set; a multiple of 32)."),
 			"use_smaller_model": say("Leave out `--robust` and `--parc`, add `--fast`."),
 		},
 		Sources: program.Sources{"SynthSeg/scripts/commands/SynthSeg_predict.py": "--cpu --threads --crop --robust --parc --fast"},
 	}, one(shortage{
-		means:  "The scan is resampled to 1 mm, and a 3D U-Net in 32 bit sees a patch of 192 voxels a side at once; that is for cards of 8 GB and more.",
+		means:  "The scan is resampled to 1 mm, and a 3D U-Net in 32 bit sees a patch of 192 voxels a side at once, with all of its features in the layers at full size.",
 		not:    "A smaller input file: it is resampled to 1 mm anyway.",
 		fixes:  []string{"cpu_offload", "lower_resolution", "kill_stale_process", "use_smaller_model"},
 		source: "SynthSeg/scripts/commands/SynthSeg_predict.py",

@@ -63,14 +63,14 @@ var (
 		Titles: map[string]string{"use_smaller_model": "Smaller tables", "lower_batch_size": "Smaller batches", "shard_training": "Divide the tables among cards", "stream_dataset": "Read the data from disk"},
 		Costs:  map[string]string{"use_smaller_model": "Some accuracy.", "lower_batch_size": "Slower.", "shard_training": "Cards.", "stream_dataset": "Slower."},
 		Steps: steps{
-			"use_smaller_model": say("`--max-ind-range 10000000` (Criteo: 40 million rows unless set) and `--arch-sparse-feature-size 64`; or `--qr-flag`, `--md-flag`, which factor the tables."),
+			"use_smaller_model": say("`--max-ind-range 10000000` (rows of each table at most; no bound unless set) and `--arch-sparse-feature-size 64`; or `--qr-flag`, `--md-flag`, which factor the tables."),
 			"lower_batch_size":  say("`--mini-batch-size 512 --test-mini-batch-size 1024`."),
 			"shard_training":    say("`python -m torch.distributed.launch --nproc_per_node=8 dlrm_s_pytorch.py ...` with your own options: tables are divided among the ranks."),
 			"stream_dataset":    say("`--memory-map` (Criteo Terabyte) and `--num-workers 0`; a part of it: `--data-sub-sample-rate 0.9`."),
 		},
 		Sources: program.Sources{"dlrm/dlrm_s_pytorch.py": "--max-ind-range --arch-sparse-feature-size --qr-flag --md-flag --mini-batch-size --test-mini-batch-size --memory-map --num-workers --data-sub-sample-rate", "dlrm/README.md": "--nproc_per_node"},
 	}, one(shortage{
-		means:  "The embedding tables decide: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, and more with an optimizer that keeps a state. Criteo Terabyte has 188 million rows: 90 GiB at 128 numbers, 24 GB with 40 million rows at most and 16 numbers.",
+		means:  "The embedding tables decide: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, and more with an optimizer that keeps a state. 100 million rows of 128 numbers are 47.7 GiB; Criteo Terabyte has more.",
 		not:    "A smaller batch alone: the tables are whole whatever it is.",
 		fixes:  []string{"use_smaller_model", "shard_training", "kill_stale_process", "lower_batch_size"},
 		source: "dlrm/dlrm_s_pytorch.py",

@@ -31,7 +31,7 @@ var (
 	}, program.Sources{"samtools/doc/samtools-sort.1": "-m -@ -T"})
 	BWA = tool("bwa", "bwa", "data", []string{"[M::bwa_idx_load_from_disk]", "[bwa_index]", "bwa mem -", "bwa index ", "bwa-mem2 index", "bwa-mem2 mem", "[main] CMD: bwa", "[fread] Unexpected end of file", "ref_seq_len = ", "build index ticks"}, cause.Card{
 		Headline: "had not enough RAM for its index or a batch of reads",
-		Means:    "`bwa mem` holds its index (5 to 6 GB for human) and a batch of reads for each thread. `bwa-mem2 index` needs 28 bytes for each base of the reference: 84 GB for human; `bwa-mem2 mem` then 20 to 40 GB.",
+		Means:    "`bwa mem` holds its index (5 to 6 GB for human) and a batch of reads for each thread. `bwa-mem2 index` needs 28 bytes for each base of the reference: 84 GB for human; `bwa-mem2 mem` then 10 to 40 GB, by version.",
 		Not:      "Fewer threads for an index: it is made by one.",
 		Cures: []cause.Cure{
 			do("use_smaller_model", "bwa-mem2's index: take a finished one, or bwa", "slower mapping", "Index on a large machine once and copy the files; or `bwa index` (about 5 GB for human) and `bwa mem`, with the same alignments."),
@@ -64,7 +64,7 @@ var (
 	}, program.Sources{"Flye/flye/main.py": "--asm-coverage --genome-size --meta --resume --nano-hq --pacbio-hifi"})
 	Hifiasm = tool("hifiasm", "hifiasm", "data", []string{"[M::ha_", "hifiasm -", "[M::yak_count]", "ha_pt_gen"}, cause.Card{
 		Headline: "ran out of RAM",
-		Means:    "All reads lie in RAM two bits a base, with their overlaps and k-mers: about 5 GB for each Gb of the genome at 30 times, more with repeats and ploidy; a bloom filter takes 16 GB at the start, whatever the genome.",
+		Means:    "Reads, their overlaps and k-mers lie in RAM: upstream took 114 to 137 GB for human at 32 to 36 times, 68 to 91 for maize and strawberry. Repeats and ploidy make more; a bloom filter takes 16 GB at the start, whatever the genome.",
 		Not:      "Fewer threads.",
 		Cures: []cause.Cure{
 			do("lower_mem_fraction", "The right bloom filter", "free", "Small genomes: `-f0` (no filter); far above human: `-f38` or `-f39`."),
