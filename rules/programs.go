@@ -38,7 +38,7 @@ func Programs() []*program.Program { return slices.Clone(programs()) }
 
 var programs = sync.OnceValue(func() []*program.Program {
 	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &engine.LightLLM, &host.Ray,
+		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &engine.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &engine.LightLLM, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,
@@ -46,6 +46,12 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
 		&trainer.MMF, &trainer.Kraken, &science.PLMFit, &torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm, &array.Burn, &webui.MagicQuill, &webui.LatentDiffusion,
 		&field.Cellpose, &field.StarDist, &field.DeepLabCut, &field.SLEAP, &field.Kilosort, &field.Suite2p, &field.CaImAn, &field.TotalSegmentator, &field.SynthSeg, &field.FMRIPrep, &field.ESM, &field.ProteinMPNN, &field.RFdiffusion, &field.OmegaFold, &field.Protenix, &field.DiffDock, &field.ModelAngelo, &field.CryoDRGN, &field.Topaz, &field.ScVI, &field.ScGPT, &field.Basecaller, &field.MACE, &field.NequIP, &field.CHGNet, &field.FairChem, &field.TorchMDNet, &field.SchNetPack, &field.Chemprop, &field.GPUMD, &field.PySCF, &field.QiskitAer, &field.PennyLane, &field.GraphCast, &field.ASTRA, &field.TIGRE, &field.CleanRL, &field.Tianshou, &field.Dreamer, &field.MuZero, &field.LeggedGym, &field.RLGames, &field.TimeSeriesLibrary, &field.Darts, &field.NeuralForecast, &field.PyTorchForecasting, &field.GluonTS, &field.TabPFN, &field.AutoGluon, &field.RecBole, &field.PyKEEN, &field.DLRM, &field.TorchRec, &field.UMAP, &field.HDBSCAN, &field.Gensim, &field.FastText, &field.GraphStorm, &field.VASP, &field.QuantumESPRESSO, &field.CP2K, &field.OpenFOAM, &field.ITK, &field.PCL, &field.CellRanger, &field.DeepVariant, &field.Joblib, &field.Celery, &field.Airflow, &field.RabbitMQ, &field.Polars, &field.Xarray, &field.Rasterio, &field.Miner, &field.John, &science.Trinity, &science.Samtools, &science.BWA, &science.Minimap2, &science.Flye, &science.Hifiasm, &science.Diamond, &science.Salmon, &science.Bowtie2, &science.OSM2PGSQL, &science.OSRM, &science.AliceVision, &science.OpenMVS,
+		&array.OpenPI, &array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
+		&trainer.MMF, &trainer.Kraken,
+		&science.PLMFit,
+		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
+		&array.Burn, &science.Theano, &science.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepLabCut, &array.DeepSpeech, &array.OpenNMT, &science.ASTRA,
+		&webui.MagicQuill, &webui.LatentDiffusion,
 		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
 		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,
 		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
@@ -55,7 +61,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
 		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.Direct3D, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &science.Modin, &science.OpenDroneMap, &array.Pandas, &array.Keras,
-		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
+		&science.MATLAB, &science.Julia, &science.JuliaHost, &science.Octave, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.PostgreSQL, &host.ClickHouse, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -38,7 +39,9 @@ var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_con
 func calledFutile(not, fix string) bool {
 	for sentence := range strings.SplitSeq(strings.ToLower(not), ". ") {
 		items, _, _ := strings.Cut(sentence, ":")
-		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool { return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix] }) {
+		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool {
+			return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix]
+		}) {
 			return true
 		}
 	}
@@ -74,7 +77,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		}
 		s.Text = otherSystems(c, code.ForBackend(c, s.Text), s.Kind)
 		if s.Text != "" {
-			s.Text = code.ForEra(c, s.Text, Without)
+			s.Text = era.ForEra(c, id, s.Text, s.Kind, Without)
 			taken = taken || s.Text == ""
 		}
 		if c.Reader.OS == "windows" {
@@ -161,6 +164,7 @@ func onWindows(s step.Step) step.Step {
 			continue
 		}
 		if assignment, ok := strings.CutPrefix(line, "export "); ok {
+			assignment, _, _ = strings.Cut(assignment, "   #") // cmd would take it for a part of the value
 			name, value, _ := strings.Cut(assignment, "=")
 			lines = append(lines, "set "+assignment)
 			if s.Kind == "env" {
