@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/cluster"
 	"github.com/oomdoc/oomdoc/rules/program/data"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/field"
 	"github.com/oomdoc/oomdoc/rules/program/fronts"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
@@ -42,6 +43,9 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
+		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
+		&trainer.MMF, &trainer.Kraken, &science.PLMFit, &torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm, &array.Burn, &webui.MagicQuill, &webui.LatentDiffusion,
+		&field.Cellpose, &field.StarDist, &field.DeepLabCut, &field.SLEAP, &field.Kilosort, &field.Suite2p, &field.CaImAn, &field.TotalSegmentator, &field.SynthSeg, &field.FMRIPrep, &field.ESM, &field.ProteinMPNN, &field.RFdiffusion, &field.OmegaFold, &field.Protenix, &field.DiffDock, &field.ModelAngelo, &field.CryoDRGN, &field.Topaz, &field.ScVI, &field.ScGPT, &field.Basecaller, &field.MACE, &field.NequIP, &field.CHGNet, &field.FairChem, &field.TorchMDNet, &field.SchNetPack, &field.Chemprop, &field.GPUMD, &field.PySCF, &field.QiskitAer, &field.PennyLane, &field.GraphCast, &field.ASTRA, &field.TIGRE, &field.CleanRL, &field.Tianshou, &field.Dreamer, &field.MuZero, &field.LeggedGym, &field.RLGames, &field.TimeSeriesLibrary, &field.Darts, &field.NeuralForecast, &field.PyTorchForecasting, &field.GluonTS, &field.TabPFN, &field.AutoGluon, &field.RecBole, &field.PyKEEN, &field.DLRM, &field.TorchRec, &field.UMAP, &field.HDBSCAN, &field.Gensim, &field.FastText, &field.GraphStorm, &field.VASP, &field.QuantumESPRESSO, &field.CP2K, &field.OpenFOAM, &field.ITK, &field.PCL, &field.CellRanger, &field.DeepVariant, &field.Joblib, &field.Celery, &field.Airflow, &field.RabbitMQ, &field.Polars, &field.Xarray, &field.Rasterio, &field.Miner, &field.John, &science.Trinity, &science.Samtools, &science.BWA, &science.Minimap2, &science.Flye, &science.Hifiasm, &science.Diamond, &science.Salmon, &science.Bowtie2, &science.OSM2PGSQL, &science.OSRM, &science.AliceVision, &science.OpenMVS,
 		&array.OpenPI, &array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
 		&trainer.MMF, &trainer.Kraken,
 		&science.PLMFit,

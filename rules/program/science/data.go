@@ -148,7 +148,7 @@ var Modin = program.Program{
 
 // OpenDroneMap is ODM, also under WebODM: a chain of compiled programs.
 var OpenDroneMap = program.Program{
-	Name: "opendronemap", Shown: "OpenDroneMap", Work: "vision", Edits: "flags", Language: "cpp",
+	Name: "opendronemap", Shown: "OpenDroneMap", Carries: []string{"openmvs"}, Work: "vision", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"ODM/opendm/config.py": "--max-concurrency --pc-quality --feature-quality --split --split-overlap --depthmap-resolution"},
 	Proofs:   []string{"/opendm/", "/code/SuperBuild/", "smvsrecon"},
 	Titles:   map[string]string{"lower_num_workers": "One thing at a time", "lower_resolution": "A coarser point cloud", "stream_dataset": "Split the pictures"},
@@ -175,7 +175,7 @@ var OpenDroneMap = program.Program{
 // Scanpy is scanpy and anndata.
 var Scanpy = program.Program{
 	Name: "scanpy", Work: "science", Edits: "code", Language: "python",
-	Proofs:   []string{"scanpy/", "anndata/", "scvi/"},
+	Proofs:   []string{"scanpy/", "anndata/"},
 	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse", "stream_dataset": "Open the file backed by disk"},
 	Costs:    map[string]string{"fix_shape": "None.", "stream_dataset": "Slower access; some functions need it in memory."},
 	Remedies: cures(cause.InOrder("fix_shape", "lower_batch_size"), cause.InOrder("fix_shape", "stream_dataset", "half_precision", "raise_memory_limit")),

@@ -109,7 +109,7 @@ var OpenFold = program.Program{
 // RoseTTAFold is RoseTTAFold and its descendants.
 var RoseTTAFold = program.Program{
 	Name: "rosettafold", Shown: "RoseTTAFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
-	Proofs:   []string{"RoseTTAFold", "rf2aa", "rfdiffusion/", "RFdiffusion/"},
+	Proofs:   []string{"RoseTTAFold", "rf2aa"},
 	Titles:   map[string]string{"lower_batch_size": "Use a shallower MSA"},
 	Costs:    map[string]string{"lower_batch_size": "Some accuracy."},
 	Remedies: cures(cause.InOrder("lower_context", "lower_batch_size", "kill_stale_process", "bigger_gpu"), foldHost),

@@ -1,0 +1,174 @@
+package field
+
+import "github.com/oomdoc/oomdoc/rules/program"
+
+// Programs that look at cells, brains and animals.
+var (
+	// Cellpose finds cells; version 4 is Cellpose-SAM, a far larger network.
+	Cellpose = of(program.Program{
+		Name: "cellpose", Shown: "Cellpose", Work: "vision", Edits: "code",
+		Proofs:   []string{"cellpose/models.py", "cellpose/core.py", "cellpose/dynamics.py", "cellpose/__main__.py", "cellpose/resnet_torch.py", "cellpose/vit_sam.py", "cellpose/gui/"},
+		Commands: []string{"cellpose"},
+		Titles:   map[string]string{"lower_batch_size": "Fewer tiles at once", "lower_resolution": "Give it fewer pixels", "cpu_offload": "This picture on the CPU", "stream_dataset": "A volume plane by plane"},
+		Costs:    map[string]string{"lower_batch_size": "Slower; the same masks.", "lower_resolution": "Thin edges.", "cpu_offload": "Slower.", "stream_dataset": "Cells are joined between planes by overlap."},
+		Steps: steps{
+			"lower_batch_size": say("`model.eval(img, batch_size=1)` (8 tiles unless set), on the command line `--batch_size 1`. Training: `--train_batch_size 1` (8 before version 4)."),
+			"lower_resolution": say("Bin or crop the picture first. A small `diameter` enlarges it (30 / diameter): 15 means four times the pixels, in 3D eight times."),
+			"cpu_offload":      say("`CellposeModel(gpu=False)` for the one picture that is too large; GUI: \"use GPU\" off."),
+			"stream_dataset":   say("`do_3D=False, stitch_threshold=0.4` in place of `do_3D=True` (command line: `--stitch_threshold 0.4`)."),
+		},
+		Sources: program.Sources{"cellpose/cellpose/cli.py": "--batch_size --train_batch_size --diameter --do_3D --stitch_threshold"},
+	}, []shortage{{
+		id: "dynamics", said: []string{"cellpose/dynamics.py", "follow_flows", "steps_interp", "compute_masks", "masks_to_flows"}, source: "cellpose/cellpose/dynamics.py",
+		means: "The network was done: what failed is following the flows to the centres of the cells. That is done for the whole picture or volume at once, with arrays of all its pixels in 32 bit, whatever the batch was.",
+		not:   "A smaller `batch_size`: the tiles are over by then.",
+		fixes: []string{"lower_resolution", "stream_dataset", "cpu_offload"},
+	}, {
+		means:  "The network sees tiles of 256 x 256, `batch_size` of them at once. Version 4 (Cellpose-SAM) is a much larger network than the ones before: 8 tiles take several GB.",
+		not:    "A smaller `flow_threshold`, or fewer channels.",
+		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "cpu_offload"},
+		source: "cellpose/cellpose/models.py",
+	}}, one(shortage{
+		means:  "Picture, flows and probabilities lie in RAM as a whole: 3 or 4 numbers of 32 bit for each pixel, several times over while masks are made. A `diameter` below 30 enlarges the picture first, in 3D by its third power.",
+		not:    "A smaller `batch_size`: it is about the graphics card.",
+		fixes:  []string{"lower_resolution", "stream_dataset", "add_swap"},
+		source: "cellpose/cellpose/models.py",
+	}))
+
+	// StarDist finds star-convex objects, with TensorFlow.
+	StarDist = of(program.Program{
+		Name: "stardist", Shown: "StarDist", Work: "vision", Edits: "code",
+		Proofs: []string{"stardist/models/", "stardist/nms.py", "stardist/matching.py", "stardist/big.py", "csbdeep/models/", "csbdeep/internals/"},
+		Titles: map[string]string{"lower_resolution": "Predict in tiles", "stream_dataset": "Very large: block by block", "lower_batch_size": "Training: smaller patches and batches"},
+		Costs:  map[string]string{"lower_resolution": "A little slower; the same objects.", "stream_dataset": "Slower.", "lower_batch_size": "Large objects must still fit into a patch."},
+		Steps: steps{
+			"lower_resolution": python("labels, details = model.predict_instances(img, n_tiles=(4, 4))   # one number an axis; a volume: (2, 4, 4). Double them until it fits"),
+			"stream_dataset":   python("labels, details = model.predict_instances_big(img, axes=\"YX\", block_size=4096, min_overlap=128)   # also from zarr; the labels too are made block by block"),
+			"lower_batch_size": say("`Config2D(train_batch_size=1, train_patch_size=(128, 128))`; Config3D: `train_patch_size=(32, 64, 64)`."),
+		},
+		Sources: program.Sources{"stardist/stardist/models/base.py": "n_tiles predict_instances_big", "stardist/stardist/models/model2d.py": "train_patch_size train_batch_size"},
+	}, one(shortage{
+		means:  "A picture goes through the network in one piece unless `n_tiles` says otherwise, and 32 to 128 channels are kept for each of its pixels: its size decides. In training it is batch x patch.",
+		not:    "A smaller model: it has a few million weights.",
+		fixes:  []string{"lower_resolution", "lower_batch_size", "kill_stale_process"},
+		source: "stardist/stardist/models/base.py",
+	}), one(shortage{
+		means:  "For each pixel of the picture the network gives a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit: 100 numbers for each voxel. Tiles help the graphics card, not this: the result is put together in RAM.",
+		not:    "`n_tiles` alone.",
+		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
+		source: "stardist/stardist/models/base.py",
+	}))
+
+	// DeepLabCut follows the parts of animals: TensorFlow before version 3.
+	DeepLabCut = of(program.Program{
+		Name: "deeplabcut", Shown: "DeepLabCut", Work: "vision", Edits: "code",
+		Proofs: []string{"deeplabcut/", "DLC_resnet", "dlc-models", "pose_estimation_tensorflow"},
+		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Smaller or cropped pictures", "limit_framework_preallocation": "TensorFlow: let it take memory as it needs it"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Small parts are found less well.", "limit_framework_preallocation": "None."},
+		Steps: steps{
+			"lower_batch_size":              say("PyTorch (version 3): `train_settings.batch_size: 2` in pytorch_config.yaml (8; a detector has its own), or `deeplabcut.train_network(config, batch_size=2)`; videos: `batch_size: 1` in the project's config.yaml. TensorFlow: `batch_size: 1` in train/pose_cfg.yaml."),
+			"lower_resolution":              say("TensorFlow: in pose_cfg.yaml a lower `max_input_size` (1500) leaves larger pictures out of training, and `global_scale: 0.5` makes all smaller. Videos: `cropping=[x1, x2, y1, y2]` in `analyze_videos`, or downsample them first (`deeplabcut.DownSampleVideo`)."),
+			"limit_framework_preallocation": python("deeplabcut.train_network(config, allow_growth=True)   # and analyze_videos(..., allow_growth=True); TensorFlow engine"),
+		},
+		Sources: program.Sources{"DeepLabCut/deeplabcut/pose_cfg.yaml": "batch_size max_input_size global_scale", "DeepLabCut/deeplabcut/compat.py": "batch_size allow_growth gputouse", "DeepLabCut/deeplabcut/pose_estimation_pytorch/config/base/base.yaml": "batch_size"},
+	}, one(shortage{
+		means:  "Pixels x batch decide: the network runs on whole frames, and one with a detector before it (top-down) on each animal as well. A video of 4 megapixels takes sixteen times what one of 500 x 500 does. The GUI and notebooks keep the card until they are closed.",
+		not:    "Fewer iterations or labelled frames.",
+		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "limit_framework_preallocation"},
+		source: "DeepLabCut/deeplabcut/compat.py",
+	}), nil)
+
+	// SLEAP follows animals, with TensorFlow until version 1.4.
+	SLEAP = of(program.Program{
+		Name: "sleap", Shown: "SLEAP", Work: "vision", Edits: "flags",
+		Proofs:   []string{"sleap/nn/", "sleap/gui/", "sleap/io/", "INFO:sleap.", "sleap-train", "sleap-track", "sleap_nn/"},
+		Commands: []string{"sleap-train", "sleap-track", "sleap-label"},
+		Titles:   map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Scale the pictures down", "use_smaller_model": "A smaller network"},
+		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Fine parts.", "use_smaller_model": "Some accuracy."},
+		Steps: steps{
+			"lower_batch_size":  say("Training: \"Batch Size\" 2 in the dialogue (`optimization.batch_size`, 4 or 8). Tracking: `sleap-track --batch_size 1` (4 unless set)."),
+			"lower_resolution":  say("\"Input Scaling\" 0.5 in the training dialogue (`data.preprocessing.input_scaling`): a quarter of the memory. Top-down: only the centroid model, whose input is the whole frame."),
+			"use_smaller_model": say("Fewer \"Filters\" (16 in place of 32), a filters rate of 1.5, or a max stride of 16."),
+		},
+		Sources: program.Sources{"sleap/sleap/nn/inference.py": "--batch_size", "sleap/sleap/config/training_editor_form.yaml": "optimization.batch_size data.preprocessing.input_scaling"},
+	}, one(shortage{
+		means:  "Pixels x filters x batch decide: each frame goes through the network whole (bottom-up and centroid models), at \"Input Scaling\" times its size.",
+		not:    "Fewer labelled frames, or fewer epochs.",
+		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "use_smaller_model"},
+		source: "sleap/sleap/config/training_editor_form.yaml",
+	}), nil)
+
+	// Kilosort sorts spikes; version 4 is in Python, those before in MATLAB.
+	Kilosort = of(program.Program{
+		Name: "kilosort", Shown: "Kilosort", Work: "science", Edits: "code",
+		Proofs: []string{"kilosort/run_kilosort.py", "kilosort/clustering_qr.py", "kilosort/template_matching.py", "kilosort/spikedetect.py", "kilosort/datashift.py", "kilosort/preprocessing.py", "kilosort.run_kilosort", "kilosort.parameters", "Kilosort version 4"},
+		Titles: map[string]string{"lower_batch_size": "Shorter batches", "empty_cache": "Give unused memory back between steps", "lower_resolution": "Fewer spikes in each cluster's graph", "use_smaller_model": "A coarser grid of templates", "stream_dataset": "Sort the recording in parts"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "empty_cache": "Slower.", "lower_resolution": "Seldom visible.", "use_smaller_model": "Seldom visible at the probe's own spacing."},
+		Steps: steps{
+			"lower_batch_size":  python("settings[\"batch_size\"] = 30000   # samples: 1 s at 30 kHz; 60000 unless set"),
+			"empty_cache":       python("run_kilosort(settings, clear_cache=True)   # GUI: \"Clear PyTorch Cache\""),
+			"lower_resolution":  python("settings.update(cluster_downsampling=20, max_cluster_subset=25000)   # 4.1.0 to 4.1.2 had downsampling 1: update, or set it"),
+			"stream_dataset":    python("settings.update(tmin=0, tmax=7200)   # seconds; units of the parts then have to be matched"),
+			"use_smaller_model": python("settings.update(dminx=32, nearest_chans=10)   # dminx: um, a multiple of the contacts' spacing; nearest_chans is 10 unless set"),
+		},
+		Sources: program.Sources{"Kilosort/kilosort/parameters.py": "batch_size cluster_downsampling max_cluster_subset dminx nearest_chans tmin tmax", "Kilosort/docs/hardware.rst": "batch_size"},
+	}, []shortage{{
+		id: "clustering", said: []string{"clustering_qr.py", "clustering_qr.run", "in kmeans_plusplus", "assign_iclust"}, source: "Kilosort/kilosort/parameters.py",
+		means: "It failed in clustering: spikes x a subset of the same spikes around each centre, so many spikes (long recordings, a low threshold, noise that was not whitened or an artefact) make it, not the length of a batch. Versions 4.1.0 to 4.1.2 used a much larger subset than those before and after.",
+		not:   "A smaller `batch_size`: the recording's batches are over by then.",
+		fixes: []string{"lower_resolution", "empty_cache", "upgrade_version"},
+	}, {
+		means:  "Channels x samples of one batch decide (60,000 samples are 2 s), with templates for each position on the probe's grid. Upstream advises 12 GB, and more for probes of many or dense channels.",
+		not:    "A shorter recording, for this step: one batch is on the card at a time.",
+		fixes:  []string{"lower_batch_size", "empty_cache", "use_smaller_model", "kill_stale_process"},
+		source: "Kilosort/docs/hardware.rst",
+	}}, one(shortage{
+		means:  "Features of all spikes are kept in RAM until the end, so spikes (channels x hours x rate) decide: 32 GB are advised, 64 better, and two recordings of 13 hours needed 300 GB.",
+		not:    "A smaller `batch_size`: it is about the card.",
+		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
+		source: "Kilosort/docs/hardware.rst",
+	}))
+
+	// Suite2p finds neurons in recordings of calcium.
+	Suite2p = of(program.Program{
+		Name: "suite2p", Shown: "Suite2p", Work: "vision", Edits: "code",
+		Proofs: []string{"suite2p/run_s2p.py", "suite2p/registration/", "suite2p/detection/", "suite2p/extraction/", "suite2p/io/", "suite2p/gui/"},
+		Titles: map[string]string{"lower_batch_size": "Fewer frames at once", "lower_resolution": "Fewer binned frames for detection", "stream_dataset": "Turn the tiff into its binary in parts"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Rare cells.", "stream_dataset": "Disk space."},
+		Steps: steps{
+			"lower_batch_size": say("`ops[\"batch_size\"] = 100` (500 unless set); `nimg_init` 200. Version 1: `batch_size` of registration (100) and of extraction (500) are settings of their own."),
+			"lower_resolution": say("`ops[\"nbinned\"] = 2000` (5000 unless set; `nbins` in version 1)."),
+			"stream_dataset":   say("Split tiffs into files of some GB, and put `fast_disk` on an SSD with room for the whole recording in 16 bit."),
+		},
+		Sources: program.Sources{"suite2p/suite2p/default_ops.py": "batch_size nimg_init nbinned", "suite2p/docs/parameters.md": "batch_size"},
+	}, one(shortage{
+		means:  "Frames of a batch and their Fourier transforms lie on the card for registration: width x height x `batch_size` x 4 bytes, several times.",
+		not:    "A shorter recording: it goes through in batches.",
+		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution"},
+		source: "suite2p/docs/parameters.md",
+	}), one(shortage{
+		means:  "Detection holds the movie binned to at most `nbinned` frames in RAM, in 32 bit: 5000 frames of 512 x 512 are 4.9 GiB, of 1024 x 1024 19.5 GiB, and copies while it is filtered. Registration holds `batch_size` frames and their transforms.",
+		not:    "A graphics card.",
+		fixes:  []string{"lower_resolution", "lower_batch_size", "stream_dataset", "add_swap"},
+		source: "suite2p/suite2p/default_ops.py",
+	}))
+
+	// CaImAn is calcium imaging in patches, a process for each at once.
+	CaImAn = of(program.Program{
+		Name: "caiman", Shown: "CaImAn", Work: "vision", Edits: "code",
+		Proofs: []string{"caiman/source_extraction/", "caiman/motion_correction.py", "caiman/mmapping.py", "caiman/cluster.py", "caiman/base/"},
+		Titles: map[string]string{"lower_num_workers": "Fewer processes", "lower_resolution": "Smaller patches", "lower_batch_size": "Fewer pixels for each process"},
+		Costs:  map[string]string{"lower_num_workers": "Slower; the same result.", "lower_resolution": "Must stay well above a cell's size.", "lower_batch_size": "Slower."},
+		Steps: steps{
+			"lower_num_workers": python("c, dview, n_processes = cm.cluster.setup_cluster(backend=\"multiprocessing\", n_processes=2)   # all cores unless set; dview=None: none"),
+			"lower_resolution":  python("opts.change_params({\"rf\": 40, \"stride\": 20, \"low_rank_background\": True, \"p_ssub\": 2, \"p_tsub\": 2})"),
+			"lower_batch_size":  python("opts.change_params({\"n_pixels_per_process\": 500, \"memory_fact\": 0.5})"),
+		},
+		Sources: program.Sources{"CaImAn/caiman/source_extraction/cnmf/params.py": "n_processes rf stride n_pixels_per_process memory_fact low_rank_background p_ssub p_tsub", "CaImAn/docs/source/CaImAn_Tips.rst": "n_processes"},
+	}, nil, one(shortage{
+		means:  "Each process works on a patch in RAM, and CNMF-E (one photon) needs much for each: processes x patch x frames is what adds up. Movies lie in memory-mapped files, but `cm.load` of the whole one and `rf=None` (no patches) hold it all.",
+		not:    "Saving or closing figures.",
+		fixes:  []string{"lower_num_workers", "lower_resolution", "lower_batch_size", "add_swap"},
+		source: "CaImAn/docs/source/CaImAn_Tips.rst",
+	}))
+)

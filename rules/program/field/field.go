@@ -1,0 +1,151 @@
+// Package field knows programs of single fields of work, most of them started
+// by people who do not write them: of biology, medicine, chemistry and physics,
+// forecasts, recommendations, agents that learn.
+package field
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// steps are those of a program by fix.
+type steps = map[string]func(*ledger.Case) []step.Step
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// python is a step in code.
+func python(text string) func(*ledger.Case) []step.Step { return step.Paste("python", text) }
+
+// shortage is what a program has to say where one kind of memory was full: what
+// its use of it grows with, what cannot help, and what does, the best first.
+type shortage struct {
+	id, means, not string
+	said, unsaid   []string
+	fixes          []string
+	source         string
+}
+
+// full are the messages of a full card, of whatever a program computes with.
+var full = []fact.Kind{
+	fact.TorchAlloc, fact.CUDAError, fact.XLAAlloc, fact.TFAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc, fact.DeviceAlloc, fact.PlainDevice,
+}
+
+// ramGone are the ways in which a program learns that RAM is at its end.
+var ramGone = []fact.Kind{
+	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.RankKilled, fact.SlurmKill, fact.ContainerKill, fact.WorkerKilled, fact.RayKilled,
+	fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc, fact.BadAlloc, fact.NativeAlloc, fact.PlainHost, fact.PlainMemory, fact.RustAlloc, fact.BuildKilled,
+}
+
+// ownWork: the card was full, of this program's own as far as the log shows, and
+// with real work: no allocator's gaps, no limit, no size that is none.
+func ownWork(c *ledger.Case) bool {
+	gaps := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+	return !ledger.Crowded(c) && !ledger.Roomy(c) && !gaps && !c.Limit.Has() && !ledger.AbsurdSize(c) && c.Phase != "load"
+}
+
+// wholeProgram: a framework that compiles or plans a step was refused a real
+// part of a card at once, which is that step's.
+func wholeProgram(c *ledger.Case) bool {
+	return c.Kind(fact.XLAAlloc, fact.TFAlloc) && ledger.Requested(c) >= units.GiB
+}
+
+// ofWork are the causes of which a card about a program's work may speak.
+var ofWork = []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.Unknown}
+
+// cards are those of a program for its shortages: of the graphics card the ones
+// in card, of RAM the ones in ram. Where this program fills the card by itself,
+// its work is what did.
+func cards(name string, card, ram []shortage) []cause.Card {
+	var out []cause.Card
+	for _, s := range card {
+		k := s.card(name, "card")
+		k.Kinds, k.If, k.Among = full, ownWork, ofWork
+		if k.Said != nil {
+			k.Cause, k.Weight, k.Among = cause.BatchTooLarge, cause.Strong, nil
+			out = append(out, k)
+			continue
+		}
+		filled := k
+		filled.ID, filled.If = name+"/work", when.All(ownWork, when.Any(ledger.FillsCard, wholeProgram))
+		filled.Cause, filled.Weight, filled.Among = cause.BatchTooLarge, cause.Strong, nil
+		out = append(out, filled, k)
+	}
+	for _, s := range ram {
+		k := s.card(name, "ram")
+		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, "{ended}", ended
+		out = append(out, k)
+	}
+	return out
+}
+
+// ended is how a headline says that somebody ended the program and did not say
+// why; nothing for all else, which figures say better.
+func ended(c *ledger.Case) map[string]string {
+	if c.Failure.Weak {
+		return map[string]string{"ended": "was ended by the system, most likely for RAM"}
+	}
+	return map[string]string{"ended": ""}
+}
+
+// card is the sentence of a shortage; its cures are spelled by the program.
+func (s shortage) card(name, of string) cause.Card {
+	if s.id != "" {
+		of = s.id
+	}
+	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Means: s.means, Not: s.not, Sources: []string{s.source}}
+	for _, fix := range s.fixes {
+		k.Cures = append(k.Cures, cause.Cure{Fix: fix})
+	}
+	return k
+}
+
+// remedies are what a program does about a full card and about full RAM, for
+// messages that are no card's.
+func remedies(card, ram []string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{}
+	if ram != nil {
+		out[cause.HostMemory] = cause.InOrder(ram...)
+	}
+	if card == nil {
+		out[cause.Unknown] = cause.InOrder(ram...)
+		return out
+	}
+	for _, id := range []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.TrainingStateTooLarge, cause.Unknown} {
+		out[id] = cause.InOrder(card...)
+	}
+	out[cause.ModelTooLarge] = cause.InOrder(append([]string{"kill_stale_process"}, card...)...)
+	return out
+}
+
+// of completes a program with what holds for its shortages.
+func of(p program.Program, card, ram []shortage) program.Program {
+	fixes := func(of []shortage) []string {
+		if len(of) == 0 {
+			return nil
+		}
+		return of[len(of)-1].fixes // the last is the most general
+	}
+	p.Cards, p.Remedies = append(p.Cards, cards(p.Name, card, ram)...), remedies(fixes(card), fixes(ram))
+	if p.Language == "" {
+		p.Language = "python"
+	}
+	p.Checks = map[string]string{}
+	for fix := range p.Steps {
+		p.Checks[fix] = "The same input runs through; `nvidia-smi` (card) or `free -h` (RAM) show less in use while it does."
+	}
+	p.Effects = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum, "lower_batch_size": noSum}
+	return p
+}
+
+// noSum: nothing can be computed from the message.
+func noSum(*ledger.Case) *effect.Effect { return nil }
+
+// one is a single shortage.
+func one(s shortage) []shortage { return []shortage{s} }

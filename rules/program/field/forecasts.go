@@ -1,0 +1,179 @@
+package field
+
+import "github.com/oomdoc/oomdoc/rules/program"
+
+// Programs that forecast, and those that learn from tables.
+var (
+	// TimeSeriesLibrary is thuml's, with Informer, Autoformer and the forks that
+	// keep their exp_*.py and run.py.
+	TimeSeriesLibrary = of(program.Program{
+		Name: "time-series-library", Shown: "The forecaster", Work: "data", Edits: "flags",
+		Proofs: []string{"exp/exp_long_term_forecasting.py", "exp/exp_informer.py", "exp/exp_main.py", "exp/exp_long_term_forecasting", "exp/exp_imputation.py", "exp/exp_anomaly_detection.py", "main_informer.py", "Informer2020/", "Time-Series-Library/", "layers/AutoCorrelation.py", "layers/SelfAttention_Family.py"},
+		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_context": "A shorter window", "use_smaller_model": "A narrower model", "mixed_precision": "Mixed precision", "stream_dataset": "Sum the errors up, do not keep the forecasts", "lower_num_workers": "No workers of the loader"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "What lies further back.", "use_smaller_model": "Seldom any accuracy.", "mixed_precision": "None that shows.", "stream_dataset": "A few lines of code."},
+		Steps: steps{
+			"lower_batch_size":  say("`--batch_size 8` (32 unless set). Data of many series (traffic: 862, electricity: 321) need 4 to 16 with models that treat each series as a token or channel."),
+			"lower_context":     say("`--seq_len 96`; Informer also `--label_len 48`. Full attention grows with its square; `--attn prob` (Informer) does not."),
+			"use_smaller_model": say("`--d_model 256 --d_ff 512 --e_layers 2`; TimesNet `--d_model 32 --d_ff 32 --top_k 3` for many series."),
+			"mixed_precision":   say("Add `--use_amp`."),
+			"lower_num_workers": say("`--num_workers 0` (10 unless set in Time-Series-Library)."),
+			"stream_dataset":    say("In `test` of the exp_*.py: forecasts of all windows are collected in `preds` and `trues`, then joined. Add up squared and absolute errors batch by batch instead, or keep float32 and every tenth window."),
+		},
+		Sources: program.Sources{"Time-Series-Library/run.py": "--batch_size --seq_len --d_model --d_ff --e_layers --top_k --use_amp --num_workers", "Informer2020/main_informer.py": "--label_len --attn --factor"},
+	}, one(shortage{
+		means:  "Batch x series x window decide: d_model = 512 numbers for each, d_ff four times that. PatchTST and Crossformer multiply the batch by the number of series, iTransformer has a token for each: a data set of 862 takes a hundred times what one of 7 does.",
+		not:    "Fewer epochs.",
+		fixes:  []string{"lower_batch_size", "kill_stale_process", "use_smaller_model", "lower_context", "mixed_precision"},
+		source: "Time-Series-Library/run.py",
+	}), one(shortage{
+		means:  "In a test the forecasts of all windows are kept and joined: windows x `pred_len` x series x 4 bytes, twice (forecasts and truths), and once more while they are joined. 5,000 windows x 720 x 862 are 11.6 GiB for one of them. Each of the 10 workers of the loader has the data again.",
+		not:    "A smaller batch: it is RAM.",
+		fixes:  []string{"stream_dataset", "lower_num_workers", "add_swap"},
+		source: "Time-Series-Library/exp/exp_long_term_forecasting.py",
+	}))
+
+	Darts = of(program.Program{
+		Name: "darts", Shown: "Darts", Work: "data", Edits: "code",
+		Proofs: []string{"darts/models/forecasting/", "darts/utils/data/", "darts/timeseries.py", "darts/dataprocessing/"},
+		Titles: map[string]string{"lower_batch_size": "Smaller batches, fewer samples at once", "lower_context": "Shorter chunks", "half_precision": "32 bit in place of 64", "stream_dataset": "Fewer rows for each series"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "What lies further back.", "half_precision": "None that shows.", "stream_dataset": "Older data."},
+		Steps: steps{
+			"lower_batch_size":  say("`batch_size=8` where the model is made (32 unless set); `model.predict(n, batch_size=8, num_samples=50)`, and `historical_forecasts` with a larger `stride`."),
+			"lower_context":     say("A shorter `input_chunk_length` and `output_chunk_length`; TFT and Transformer grow with their square."),
+			"half_precision":    python("series = series.astype(np.float32)   # target and covariates, before fit: half of data and model"),
+			"lower_num_workers": say("`n_jobs=1`, and no `num_workers` in `dataloader_kwargs`."),
+			"stream_dataset":    say("`model.fit(series, max_samples_per_ts=1000)`; regression models make a row for each time and a column for each lag: fewer `lags`, `multi_models=False`."),
+		},
+		Sources: program.Sources{"darts/darts/models/forecasting/torch_forecasting_model.py": "batch_size max_samples_per_ts", "darts/docs/userguide/torch_forecasting_models.md": "float32 num_workers"},
+	}, one(shortage{
+		means:  "Batch x chunk length x width decide; `predict` on many series with `num_samples` multiplies the batch by the samples. Series in 64 bit make the model 64 bit as well.",
+		not:    "Fewer epochs.",
+		fixes:  []string{"lower_batch_size", "half_precision", "kill_stale_process", "lower_context"},
+		source: "darts/docs/userguide/torch_forecasting_models.md",
+	}), one(shortage{
+		means:  "Regression models turn series into a table of times x lags x components, in 64 bit, and copy it for the fit; workers of a loader hold the series again.",
+		not:    "A graphics card.",
+		fixes:  []string{"half_precision", "stream_dataset", "lower_num_workers"},
+		source: "darts/darts/models/forecasting/sklearn_model.py",
+	}))
+
+	NeuralForecast = of(program.Program{
+		Name: "neuralforecast", Shown: "NeuralForecast", Work: "data", Edits: "code",
+		Proofs: []string{"neuralforecast/"},
+		Titles: map[string]string{"lower_batch_size": "Fewer windows at once", "lower_context": "A shorter input", "use_smaller_model": "A smaller model", "stream_dataset": "Read the data from files"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "What lies further back.", "use_smaller_model": "Some accuracy.", "stream_dataset": "Slower."},
+		Steps: steps{
+			"lower_batch_size":  python("model = NHITS(h=24, input_size=48, batch_size=8, windows_batch_size=128,\n              valid_batch_size=8, inference_windows_batch_size=128, step_size=4)   # your own model: these four bound a step"),
+			"lower_context":     say("`input_size` two to three times `h`; -1 takes the whole series."),
+			"use_smaller_model": say("TFT: `hidden_size=32, n_head=2`; multivariate models (TSMixer, iTransformer) take all `n_series` at once."),
+			"stream_dataset":    say("Parquet files, a folder for each series, given to `fit` as a list of paths (tutorial \"Large datasets\")."),
+		},
+		Sources: program.Sources{"neuralforecast/neuralforecast/common/_base_model.py": "batch_size valid_batch_size windows_batch_size inference_windows_batch_size step_size", "neuralforecast/nbs/docs/tutorials/large_datasets.ipynb": "fit"},
+	}, one(shortage{
+		means:  "`batch_size` counts series, not samples: of each all windows are cut out (window x series), then `windows_batch_size` of them (1024 as a rule) are trained on. In validation and `predict` the windows have bounds of their own, so that it often fails there. Long series decide.",
+		not:    "A smaller `batch_size` alone.",
+		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process", "use_smaller_model"},
+		source: "neuralforecast/neuralforecast/common/_base_model.py",
+	}), one(shortage{
+		means:  "The whole table becomes one array of series x longest length in 32 bit, padded: one long series among many short ones makes all of them long. Cross-validation holds every forecast.",
+		not:    "A smaller batch.",
+		fixes:  []string{"stream_dataset", "lower_context", "add_swap"},
+		source: "neuralforecast/nbs/docs/tutorials/large_datasets.ipynb",
+	}))
+
+	PyTorchForecasting = of(program.Program{
+		Name: "pytorch-forecasting", Shown: "PyTorch Forecasting", Work: "data", Edits: "code",
+		Proofs: []string{"pytorch_forecasting/", "pytorch-forecasting/"},
+		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_context": "A shorter encoder", "use_smaller_model": "A narrower model", "stream_dataset": "Fewer windows", "cpu_offload": "Predict on the CPU, in parts"},
+		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "What lies further back.", "use_smaller_model": "Seldom any accuracy.", "stream_dataset": "Older data.", "cpu_offload": "Slower."},
+		Steps: steps{
+			"lower_batch_size":  python("loader = training.to_dataloader(train=True, batch_size=32, num_workers=0)   # validation is often given ten times as much"),
+			"lower_context":     say("A smaller `max_encoder_length`: attention and LSTM of TFT keep every step."),
+			"use_smaller_model": say("`hidden_size=16, hidden_continuous_size=8, attention_head_size=1` (TFT)."),
+			"stream_dataset":    say("`randomize_length=None`, a larger `min_encoder_length`, one column in place of several that say the same; float32 and category types in the frame."),
+			"lower_num_workers": say("`to_dataloader(..., num_workers=0)`."),
+			"cpu_offload":       say("`model.predict(loader, return_x=False, mode=\"prediction\")` with a small batch: raw outputs of all windows are kept otherwise."),
+		},
+		Sources: program.Sources{"pytorch-forecasting/pytorch_forecasting/data/timeseries/_timeseries.py": "to_dataloader max_encoder_length", "pytorch-forecasting/docs/source/getting-started.rst": "batch_size num_workers hidden_size"},
+	}, one(shortage{
+		means:  "Batch x encoder length x `hidden_size` x variables decide: TFT has a network of its own for each variable. Predictions in mode \"raw\" keep attention and weights of every window on the card.",
+		not:    "Fewer epochs.",
+		fixes:  []string{"lower_batch_size", "use_smaller_model", "kill_stale_process", "lower_context"},
+		source: "pytorch-forecasting/docs/source/getting-started.rst",
+	}), one(shortage{
+		means:  "TimeSeriesDataSet holds the table as tensors and an index with a row for each possible window; each worker of a loader has it again. `predict` keeps the outputs of all windows.",
+		not:    "A smaller model.",
+		fixes:  []string{"lower_num_workers", "stream_dataset", "cpu_offload"},
+		source: "pytorch-forecasting/pytorch_forecasting/data/timeseries/_timeseries.py",
+	}))
+
+	GluonTS = of(program.Program{
+		Name: "gluonts", Shown: "GluonTS", Work: "data", Edits: "code",
+		Proofs: []string{"gluonts/"},
+		Titles: map[string]string{"lower_batch_size": "Smaller batches, fewer paths", "lower_context": "A shorter context"},
+		Costs:  map[string]string{"lower_batch_size": "Slower; coarser quantiles.", "lower_context": "What lies further back."},
+		Steps: steps{
+			"lower_batch_size": python("estimator = DeepAREstimator(prediction_length=24, freq=\"H\", batch_size=8, num_parallel_samples=20)   # 32 and 100 unless set"),
+			"lower_context":    say("A smaller `context_length`; `lags_seq` adds its longest lag to it."),
+		},
+		Sources: program.Sources{"gluonts/src/gluonts/torch/model/deepar/estimator.py": "batch_size num_parallel_samples context_length lags_seq"},
+	}, one(shortage{
+		means:  "A forecast of DeepAR follows `num_parallel_samples` paths (100) for each series of a batch (32): 3,200 sequences at once, so predicting takes far more than training.",
+		not:    "Fewer epochs.",
+		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_context"},
+		source: "gluonts/src/gluonts/torch/model/deepar/estimator.py",
+	}), one(shortage{
+		means:  "`make_evaluation_predictions` and a list of its forecasts keep all sample paths of all series: series x 100 x length x 4 bytes.",
+		not:    "A graphics card.",
+		fixes:  []string{"lower_batch_size", "stream_dataset", "add_swap"},
+		source: "gluonts/src/gluonts/torch/model/deepar/estimator.py",
+	}))
+
+	TabPFN = of(program.Program{
+		Name: "tabpfn", Shown: "TabPFN", Work: "data", Edits: "code",
+		Proofs: []string{"tabpfn/", "TabPFNClassifier", "TabPFNRegressor"},
+		Titles: map[string]string{"lower_batch_size": "Predict in parts", "lowvram_mode": "Its memory saving mode", "lower_context": "A sample of the training rows", "lower_parallel": "Fewer estimators"},
+		Costs:  map[string]string{"lower_batch_size": "Slower; the same result.", "lowvram_mode": "Slower.", "lower_context": "Some accuracy.", "lower_parallel": "A little accuracy."},
+		Steps: steps{
+			"lower_batch_size": python("proba = np.concatenate([clf.predict_proba(part) for part in np.array_split(X_test, 20)])"),
+			"lowvram_mode":     python("clf = TabPFNClassifier(memory_saving_mode=True, n_estimators=4)   # version 2; version 1: N_ensemble_configurations=4, batch_size_inference=1"),
+			"lower_context":    say("10,000 rows, drawn at random or by class, and the 100 most useful columns: all training rows are read anew for each prediction."),
+			"lower_parallel":   say("`n_estimators=1` for a trial (4 or 8 unless set, by release)."),
+		},
+		Sources: program.Sources{"TabPFN/src/tabpfn/classifier.py": "memory_saving_mode n_estimators fit_mode"},
+	}, one(shortage{
+		means:  "`predict` is where it works: training rows and the rows to predict go through a transformer together, so memory grows with rows x columns of both, and attention with the square of the training rows unless it is fused. `fit` stores the table only.",
+		not:    "A smaller network: there is one.",
+		fixes:  []string{"lower_batch_size", "lowvram_mode", "lower_context", "kill_stale_process"},
+		source: "TabPFN/src/tabpfn/classifier.py",
+	}), one(shortage{
+		means:  "On the CPU the same transformer works in RAM: rows x columns of training and test tables together, and the square of the training rows.",
+		not:    "Swap alone.",
+		fixes:  []string{"lower_batch_size", "lower_context", "lowvram_mode", "lower_parallel"},
+		source: "TabPFN/src/tabpfn/classifier.py",
+	}))
+
+	AutoGluon = of(program.Program{
+		Name: "autogluon", Shown: "AutoGluon", Work: "data", Edits: "code",
+		Proofs: []string{"autogluon/", "AutogluonModels/", "TabularPredictor", "MultiModalPredictor"},
+		Titles: map[string]string{"lower_num_workers": "One fold at a time, fewer folds", "use_smaller_model": "Without the models that need most", "lower_batch_size": "Smaller batches", "stream_dataset": "Fewer rows or columns"},
+		Costs:  map[string]string{"lower_num_workers": "Slower; a little accuracy.", "use_smaller_model": "A little accuracy.", "lower_batch_size": "Slower.", "stream_dataset": "Some accuracy."},
+		Steps: steps{
+			"lower_num_workers": python("predictor.fit(train, presets=\"good_quality\", num_bag_folds=5, num_stack_levels=0, dynamic_stacking=False,\n              ag_args_ensemble={\"fold_fitting_strategy\": \"sequential_local\"})   # folds run beside each other unless set"),
+			"use_smaller_model": python("predictor.fit(train, excluded_model_types=[\"KNN\", \"RF\", \"XT\", \"NN_TORCH\"])   # forests take most RAM"),
+			"lower_batch_size":  python("predictor.fit(train, hyperparameters={\"env.per_gpu_batch_size\": 2, \"env.num_workers\": 2})   # MultiModalPredictor: 8 unless set; env.batch_size stays, by accumulation"),
+			"stream_dataset":    say("`train.sample(200_000)`, numbers as float32, text and id columns left out."),
+		},
+		Sources: program.Sources{"autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml": "per_gpu_batch_size num_workers", "autogluon/tabular/src/autogluon/tabular/predictor/predictor.py": "excluded_model_types num_bag_folds ag_args_ensemble", "autogluon/core/src/autogluon/core/models/abstract/_auxiliary_params.py": "max_memory_usage_ratio"},
+	}, one(shortage{
+		means:  "Tables: several folds or models share a card (`num_gpus` is divided among them), or a large model such as TabPFN. Pictures and text: `env.per_gpu_batch_size` samples of a fine-tuned transformer.",
+		not:    "A shorter `time_limit`.",
+		fixes:  []string{"lower_batch_size", "lower_num_workers", "kill_stale_process", "use_smaller_model"},
+		source: "autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml",
+	}), one(shortage{
+		means:  "Folds of a bag run beside each other in processes of their own (by Ray), each with a copy of the table and its model; random forests and KNN keep most. AutoGluon skips a model that would not fit by its own estimate (\"Not enough memory\"), and that is a warning; a kill means the estimate fell short, often in a container whose limit it does not see.",
+		not:    "`max_memory_usage_ratio` above 1: it lifts the guard, not the memory.",
+		fixes:  []string{"lower_num_workers", "use_smaller_model", "stream_dataset", "raise_memory_limit"},
+		source: "autogluon/core/src/autogluon/core/models/abstract/_auxiliary_params.py",
+	}))
+)
