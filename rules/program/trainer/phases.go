@@ -1,0 +1,87 @@
+package trainer
+
+import (
+	"maps"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// cardFull are the ways in which a card is told to be full.
+var cardFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc}
+
+// fixes are cures as the program itself spells them, the best first.
+func fixes(ids ...string) []cause.Cure {
+	out := make([]cause.Cure, len(ids))
+	for i, id := range ids {
+		out[i] = cause.Cure{Fix: id}
+	}
+	return out
+}
+
+// phaseFigures are what the cards below name: "in" is where it failed, as far as
+// the log shows that.
+func phaseFigures(c *ledger.Case) map[string]string {
+	out := textFigures(c)
+	maps.Copy(out, filled(c))
+	out["in"] = ""
+	if c.Training() {
+		out["in"] = "in a training step"
+	}
+	return out
+}
+
+// phaseCard is what a program has to say of one phase. The program's own proof
+// is all that the log must show besides.
+func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: cardFull, If: when, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+		Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// stepOf is a step of a program that trains, or what its log leaves open.
+func stepOf(program, means, not, source string, cures ...string) cause.Card {
+	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means+"[[ This process holds {mine} of {total}.]]", not, source,
+		func(c *ledger.Case) bool {
+			return ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
+		}, fixes(cures...))
+}
+
+// trainOf is a training step of a program that is also used for what it learnt:
+// what does not show a step is not taken for one.
+func trainOf(program, means, not, source string, cures ...string) cause.Card {
+	k := stepOf(program, means, not, source, cures...)
+	k.If = func(c *ledger.Case) bool { return ordinary(c) && c.Phase != "load" && c.Training() }
+	return k
+}
+
+// useOf is a program at work that does not train.
+func useOf(program, while, means, not, source string, cures ...string) cause.Card {
+	return phaseCard(program+"/use", "ran out of memory "+while, means+"[[ This process holds {mine} of {total}.]]", not, source,
+		func(c *ledger.Case) bool {
+			return ownCard(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
+		}, fixes(cures...))
+}
+
+// loadOf is a program whose model found no room.
+func loadOf(program, means, not, source string, cures ...string) cause.Card {
+	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means+"[[ This process holds {mine} of {total}.]]", not, source,
+		func(c *ledger.Case) bool { return ownCard(c) && c.Phase == "load" }, fixes(cures...))
+	k.Cause = cause.ModelTooLarge
+	return k
+}
+
+// saying narrows a card to logs in which one of the words stands near the
+// failure.
+func saying(k cause.Card, id string, words ...string) cause.Card {
+	k.ID, k.Said = id, words
+	return k
+}
+
+// anyPhase lets a card speak whatever the frames seem to be about.
+func anyPhase(k cause.Card) cause.Card {
+	k.If = func(c *ledger.Case) bool { return ownCard(c) && ledger.NeverFits(c) == "" }
+	return k
+}
