@@ -2,6 +2,7 @@ package apps
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -20,7 +21,7 @@ func phase(id, headline, means, not, source string, when func(*ledger.Case) bool
 	return cause.Card{
 		ID: id, Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && ledger.NeverFits(c) == "" && when(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: headline,
-		Means: means + "[[ {mine} of {total} is this process's own.]]", Not: not, Cures: cures, Sources: []string{source},
+		Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
 
@@ -47,4 +48,17 @@ func ramFilled(name, means, not, source string, cures ...string) cause.Card {
 		ID: name + "/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "filled the computer's memory", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
 	}
+}
+
+// noSums: the processor takes all of it, so that no share is to be computed.
+var noSums = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": func(*ledger.Case) *effect.Effect { return nil }}
+
+// notTrained leaves the processor to those who do not train.
+func notTrained(list []cause.Remedy) []cause.Remedy {
+	for i := range list {
+		if list[i].Fix == "cpu_offload" {
+			list[i].If = func(c *ledger.Case) bool { return !c.Training() }
+		}
+	}
+	return list
 }

@@ -8,9 +8,10 @@ import (
 
 // Pages is what programs share that read documents.
 var Pages = program.Program{
-	Titles: map[string]string{"lower_resolution": "Smaller pages", "cpu_offload": "Run it on the processor", "lower_parallel": "Fewer workers", "lower_num_workers": "Fewer pages at a time"},
-	Costs:  map[string]string{"lower_resolution": "small print may be missed", "cpu_offload": "many times slower", "lower_batch_size": "slower; the result stays", "lower_parallel": "fewer documents at a time"},
-	Steps:  steps{"cpu_offload": noCard},
+	Titles:  map[string]string{"lower_resolution": "Smaller pages", "cpu_offload": "Run it on the processor", "lower_parallel": "Fewer workers", "lower_num_workers": "Fewer pages at a time"},
+	Costs:   map[string]string{"lower_resolution": "small print may be missed", "cpu_offload": "many times slower", "lower_batch_size": "slower; the result stays", "lower_parallel": "fewer documents at a time", "lower_num_workers": "slower"},
+	Steps:   steps{"cpu_offload": noCard},
+	Effects: noSums,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       cause.InOrder("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
 		cause.OversizedAllocation: cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload"),
@@ -138,7 +139,7 @@ var (
 		Cards: cards(
 			learning("doctr", "A batch holds pictures of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "Fewer epochs: one step is what fails.", "doctr/references/detection/train.py", "lower_batch_size", "use_smaller_model"),
 			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
-			ramFilled("doctr", "All pages of a call are drawn and kept, with the detector's maps: a PDF of hundreds of pages in one call is the usual reason.", "`reco_bs`: words are small.", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
+			ramFilled("doctr", "All pages of a call are drawn and kept, with the detector's maps: a PDF of hundreds of pages in one call is the usual reason.", "Smaller crops of words: they are small.", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
 		),
 	}
 )

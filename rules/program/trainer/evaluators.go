@@ -58,7 +58,7 @@ var (
 			"half_precision":   say("In `--model_args`: `dtype=bfloat16` (`float16` before RTX 30)."),
 			"load_in_8bit":     say("In `--model_args`: `load_in_8bit=True` (bitsandbytes)."),
 			"load_in_4bit":     say("In `--model_args`: `load_in_4bit=True` (bitsandbytes); scores shift a little."),
-			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy over all visible cards. (`accelerate launch -m lm_eval` puts a whole copy on each.)"),
+			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy over all visible cards; `accelerate launch -m lm_eval` puts a whole one on each."),
 			"cpu_offload":      say("In `--model_args`: `parallelize=True,max_memory_per_gpu=20GB,offload_folder=offload`: what does not fit goes to RAM."),
 		},
 		Titles: map[string]string{"lower_context": "Cut the prompts", "cpu_offload": "Let a part go to RAM"},

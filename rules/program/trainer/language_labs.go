@@ -12,10 +12,10 @@ var (
 	// train.py, set on the command line.
 	NanoGPT = program.Program{
 		Name: "nanogpt", Shown: "nanoGPT", Work: "text-training", Edits: "flags", Language: "python",
-		Sources: program.Sources{"nanoGPT/train.py": "--batch_size --gradient_accumulation_steps --block_size --n_layer --n_embd --n_head --dtype --compile --device", "nanoGPT/README.md": "--init_from --num_samples"},
+		Sources: program.Sources{"nanoGPT/train.py": "--batch_size --gradient_accumulation_steps --block_size --n_layer --n_embd --n_head --dtype --compile --device", "nanoGPT/README.md": "--init_from"},
 		Proofs:  []string{"nanoGPT/", "nanogpt/", "build-nanogpt/"},
 		Steps: spelling{
-			"lower_batch_size":  say("`--batch_size=4` with `--gradient_accumulation_steps` raised alike (defaults 12 and 40): the same result. Sampling: `--num_samples` runs one after the other, it costs no memory."),
+			"lower_batch_size":  say("`--batch_size=4` with `--gradient_accumulation_steps` raised alike (defaults 12 and 40): the same result."),
 			"lower_context":     say("`--block_size=512` (1024 in GPT-2): attention and activations shrink with it."),
 			"mixed_precision":   say("`--dtype=bfloat16`, or `float16` on cards before RTX 30; both are chosen by default where the card has them."),
 			"use_smaller_model": say("From scratch: `--n_layer=6 --n_head=6 --n_embd=384`. Finetuning: `--init_from=gpt2` (124 M) instead of gpt2-xl (1.5 B)."),
@@ -161,12 +161,13 @@ var (
 		Steps: spelling{
 			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`, its defaults; evaluation: `--per_device_eval_batch_size 1`."),
 			"lower_context":          say("`--source_max_len 512 --target_max_len 256` (defaults 1024 and 256); with `--do_mmlu_eval` also `--mmlu_source_max_len 1024`."),
-			"load_in_4bit":           say("`--bits 4` is the default; `--bits 16` or `--full_finetune` undo it."),
+			"load_in_4bit":           say("It is the default: `--bits 16` or `--full_finetune` in your command undo it."),
 			"gradient_checkpointing": say("`--gradient_checkpointing True` is the default: leave it."),
 			"optimizer_8bit":         say("`--optim paged_adamw_32bit` is the default: it moves to RAM when the card is full."),
 			"shard_training":         say("Plain `python qlora.py` spreads the layers over all visible cards (`device_map=\"auto\"`), each filled up to `--max_memory_MB` (80000 by default)."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Titles: map[string]string{"load_in_4bit": "See that it loads at 4 bit"},
+		Like:   []*program.Program{&LanguageModels},
 		Cards: []cause.Card{
 			loadOf("qlora", "The 4-bit base did not fit: about 0.6 GB a billion parameters, more where `--bits` is not 4. `--max_memory_MB` (80000 by default) is what it believes each card to have: with less, layers go to RAM or to other cards.", "`--source_max_len`: nothing was read yet.", "qlora/qlora.py", "load_in_4bit", "shard_training", "use_smaller_model"),
 			stepOf("qlora",
@@ -184,21 +185,21 @@ var (
 		Steps: spelling{
 			"load_in_4bit":     step4bit,
 			"load_in_8bit":     step8bit,
-			"lower_context":    say("Talking: `history = history[-4:]` before each `model.chat`, which gives the whole talk to the model. Training: `--max_source_length 64 --max_target_length 64`, those of train.sh."),
+			"lower_context":    lessTalk,
 			"lower_batch_size": say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`."),
 			"cpu_offload":      say("On the processor: `AutoModel.from_pretrained(\"THUDM/chatglm-6b\", trust_remote_code=True).float()`: about 32 GB of RAM, or the int4 checkpoint in 5.2 GB."),
 			"multi_gpu":        say("`from utils import load_model_on_gpus` and `model = load_model_on_gpus(\"THUDM/chatglm-6b\", num_gpus=2)`; utils.py lies in the repository."),
 			"use_lora":         say("P-Tuning v2 trains a prefix alone: `bash train.sh` in ptuning with `--pre_seq_len 128 --quantization_bit 4` fits into 7 GB."),
 			"shard_training":   say("All weights: `bash ds_train_finetune.sh` (4 cards; ZeRO in deepspeed.json)."),
 		},
-		Titles: map[string]string{"lower_context": "Keep less of the talk", "use_lora": "Train the prefix alone, on 4 bit"},
+		Titles: map[string]string{"lower_context": "Keep less of it", "use_lora": "Train the prefix alone, on 4 bit"},
 		Like:   []*program.Program{&LanguageModels},
 		Cards: []cause.Card{
 			loadOf("chatglm", "16 bit takes 13 GB, 8 bit 10 and 4 bit 6 while it talks (the README's table). `quantize()` works on weights that were loaded at 16 bit: 13 GB of RAM first, unless the int4 checkpoint is loaded.", "A shorter talk: nothing was said yet.", "ChatGLM-6B/README_en.md", "load_in_4bit", "multi_gpu", "cpu_offload"),
 			{
 				ID: "chatglm/tune", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "P-Tuning trains a prefix only; batch x (`max_source_length` + `max_target_length`) and the 13 GB of the 16-bit base fill the card, 7 GB in all with `--quantization_bit 4`. Finetuning all weights takes several cards.[[ This process holds {mine} of {total}.]]",
+				Means:    "P-Tuning trains a prefix only; batch x (`max_source_length` + `max_target_length`) and the 13 GB of the 16-bit base fill the card, 7 GB in all with `--quantization_bit 4`. Finetuning all weights takes several cards.",
 				Not:      "A smaller `--pre_seq_len`: the prefix is small.",
 				Cures:    fixes("use_lora", "lower_batch_size", "lower_context"), Sources: []string{"ChatGLM-6B/ptuning/README_en.md"},
 			},
@@ -264,7 +265,7 @@ var (
 		Titles: map[string]string{"quantize_kv_cache": "Give the generation's cache back"},
 		Like:   []*program.Program{&LanguageModels},
 		Cards: []cause.Card{
-			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 keeps an actor and a critic in training, a reference and a reward model, and with the hybrid engine the actor once more for generating, with a cache for `max_prompt_seq_len` + `max_answer_seq_len`.[[ This process holds {mine} of {total}.]]",
+			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 keeps an actor and a critic in training, a reference and a reward model, and with the hybrid engine the actor once more for generating, with a cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
 				"Fewer epochs or prompts: one step is what fails.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", ordinary,
 				fixes("shard_training", "offload_optimizer", "quantize_kv_cache")), "deepspeed-chat/four", "step3_rlhf_finetuning", "rlhf_engine.py", "ppo_trainer.py"),
 			stepOf("deepspeed-chat", "All weights are trained: about 16 bytes a parameter, divided by the cards with ZeRO 3, and what `per_device_train_batch_size` x `max_seq_len` adds.",

@@ -43,7 +43,7 @@ func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) 
 
 // stepOf is a step of a program that trains, or what its log leaves open.
 func stepOf(program, means, not, source string, cures ...string) cause.Card {
-	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means+"[[ This process holds {mine} of {total}.]]", not, source,
+	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
 		func(c *ledger.Case) bool {
 			return ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
 		}, fixes(cures...))
@@ -59,7 +59,7 @@ func trainOf(program, means, not, source string, cures ...string) cause.Card {
 
 // useOf is a program at work that does not train.
 func useOf(program, while, means, not, source string, cures ...string) cause.Card {
-	return phaseCard(program+"/use", "ran out of memory "+while, means+"[[ This process holds {mine} of {total}.]]", not, source,
+	return phaseCard(program+"/use", "ran out of memory "+while, means, not, source,
 		func(c *ledger.Case) bool {
 			return ownCard(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
 		}, fixes(cures...))
@@ -67,7 +67,7 @@ func useOf(program, while, means, not, source string, cures ...string) cause.Car
 
 // loadOf is a program whose model found no room.
 func loadOf(program, means, not, source string, cures ...string) cause.Card {
-	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means+"[[ This process holds {mine} of {total}.]]", not, source,
+	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means, not, source,
 		func(c *ledger.Case) bool { return ownCard(c) && c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k

@@ -36,7 +36,7 @@ var (
 			{
 				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens a picture (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.[[ This process holds {mine} of {total}.]]",
+				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens a picture (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.",
 				Not:      "Fewer cards with the same script: each then holds more.",
 				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
 			},
@@ -65,7 +65,7 @@ var (
 			{
 				ID: "internvl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "A picture is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.[[ This process holds {mine} of {total}.]]",
+				Means:    "A picture is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.",
 				Not:      "More cards with ZeRO-1: each holds the whole model.",
 				Cures:    fixes("lower_resolution", "lower_batch_size", "shard_training"), Sources: []string{"InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh"},
 			},
@@ -98,7 +98,7 @@ var (
 			{
 				ID: "qwen-vl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.[[ This process holds {mine} of {total}.]]",
+				Means:    "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.",
 				Not:      "Fewer samples: one step is what fails.",
 				Cures:    fixes("lower_resolution", "use_lora", "lower_batch_size"), Sources: []string{"Qwen3-VL/qwen-vl-finetune/README.md"},
 			},

@@ -15,6 +15,9 @@ func quantising(program, means, not, source string, cures ...string) cause.Card 
 	return k
 }
 
+// layerCosts are those of calibrating with less at a time.
+var layerCosts = map[string]string{"lower_context": "hardly any quality", "cpu_offload": "slower", "lower_batch_size": "slower"}
+
 // Programs that make quantised or merged weights.
 var (
 	// GPTQModel is ModelCloud's, AutoGPTQ before it.
@@ -29,6 +32,7 @@ var (
 			"multi_gpu":        say("`CUDA_VISIBLE_DEVICES=0,1`: a second card is used by itself."),
 		},
 		Titles: map[string]string{"lower_context": "Shorter and fewer calibration samples", "cpu_offload": "Finished layers to disk, no copies per card"},
+		Costs:  layerCosts, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{quantising("gptqmodel",
 			"One layer is on the card at a time, with the outputs of all calibration samples and the Hessian of each of its modules (inputs squared x 4 bytes: 0.77 GiB for 14,336). Long samples and large MoE layers are what fills it, not the whole model.",
 			"Fewer `bits`: the size of the result.", "GPTQModel/gptqmodel/quantization/config.py",
@@ -46,6 +50,7 @@ var (
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Examples in RAM, one at a time", "lower_context": "Shorter and fewer examples", "cpu_offload": "Leave room for the work of a layer"},
+		Costs:  layerCosts, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{quantising("autogptq",
 			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer.",
 			"Fewer `bits`: the size of the result.", "AutoGPTQ/auto_gptq/modeling/_base.py",
@@ -62,6 +67,7 @@ var (
 			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the card one by one"),
 		},
 		Titles: map[string]string{"lower_batch_size": "A few samples at a time", "lower_context": "Fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
+		Costs:  layerCosts, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{quantising("autoawq",
 			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; in MoE and wide MLP layers that is the peak. The other layers need not be on the card.",
 			"A smaller `w_bit`: the size of the result.", "AutoAWQ/awq/models/base.py",
@@ -79,7 +85,7 @@ var (
 			"use_mmap":         step.Paste("python", "with load_offloaded_model():   # from compressed_tensors.offload\n    model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto_offload\", offload_folder=\"./offload\")"),
 		},
 		Titles: map[string]string{"lower_batch_size": "One linear layer at a time", "lower_context": "Shorter and fewer samples", "cpu_offload": "Leave the model in RAM", "use_mmap": "What RAM does not hold to disk"},
-		Costs:  map[string]string{"lower_batch_size": "much slower"},
+		Costs:  layerCosts, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{
 			quantising("llm-compressor",
 				"Calibrated weights are made one decoder layer at a time (the sequential pipeline): the card must hold that layer, GPTQ's Hessians of it and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model lies there as well.",

@@ -13,6 +13,14 @@ var (
 	step8bit = step.Paste("python", "model = AutoModel.from_pretrained(\"THUDM/chatglm-6b\", trust_remote_code=True).half().quantize(8).cuda()   # 10 GB")
 )
 
+// lessTalk is a shorter talk, or shorter samples.
+func lessTalk(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "text", Text: "`--max_source_length 64 --max_target_length 64`, those of train.sh."}}
+	}
+	return []step.Step{{Kind: "text", Text: "`history = history[-4:]` before each `model.chat`, which gives the whole talk to the model."}}
+}
+
 // trainsAlone is a training step on a card that is the program's own.
 func trainsAlone(c *ledger.Case) bool { return ordinary(c) && c.Training() }
 
@@ -36,7 +44,7 @@ var (
 		Cards: []cause.Card{
 			{
 				ID: "easyr1/vllm-wakes", Said: []string{"cumem_allocator.cpp", "wake_up", "init_cache_engine", "in sleep"}, Kinds: cardFull,
-				Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: phaseFigures, If: ledger.OnCard,
+				Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: ledger.OnCard,
 				Headline: "ran out of memory when vLLM took its share back",
 				Means:    "Trainer and vLLM take turns on each card: vLLM sleeps while weights are trained and wakes for the next answers. What the trainer still held then, weights and optimizer, left less than `gpu_memory_utilization` of the card.",
 				Not:      "Ending the other processes of the card: they are ranks of this run.",

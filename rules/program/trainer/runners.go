@@ -22,13 +22,14 @@ var (
 			"load_in_4bit":      say("This code has 16 bit only. On one smaller card: llama.cpp or Ollama with a Q4_K_M file, or Transformers with bitsandbytes."),
 			"multi_gpu":         say("It splits a model into as many parts as it has files, no more: 7B runs on one card."),
 		},
+		Costs:  map[string]string{"lower_context": "shorter prompts and answers"},
 		Titles: map[string]string{"lower_context": "A smaller cache", "load_in_4bit": "Another program, at 4 bit"},
 		Cards: []cause.Card{
 			{
 				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
 				Headline: "ran out of memory while it built the model[[: {total} is too little for it]]",
-				Means:    "The model is made on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), and each layer's cache at once for `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.[[ This process holds {mine} of {total}.]]",
+				Means:    "The model is made on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), and each layer's cache at once for `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
 				Not:      "A shorter prompt: the cache is made before.",
 				Cures:    fixes("lower_context", "load_in_4bit", "use_smaller_model"), Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
 			},
@@ -47,6 +48,7 @@ var (
 			"lower_mem_fraction": say("On SGLang: `--mem-fraction-static 0.9` lower, so that prefill has room."),
 			"use_lower_quant":    say("A smaller GGUF for `--gguf_path`: Q4_K_M of a 671B model takes 382 GB of RAM, IQ1 and Q2 files 130 to 250."),
 		},
+		Costs:  map[string]string{"lower_context": "shorter prompts and answers", "lower_batch_size": "prompts are read more slowly"},
 		Titles: map[string]string{"lower_context": "A shorter cache", "lower_batch_size": "The prompt in smaller pieces", "moe_cpu_offload": "Fewer experts on the card"},
 		Cards: []cause.Card{
 			{

@@ -59,7 +59,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "A smaller batch, or fewer seconds in it"},
 		Like:   []*program.Program{&Speech},
 		Cards: []cause.Card{
-			saying(phaseCard("", "ran out of memory in validation", "Validation searches with beams: each sample counts as often as the beam is wide (66 in some tests), with a batch or `max_batch_length_val` of its own.[[ This process holds {mine} of {total}.]]",
+			saying(phaseCard("", "ran out of memory in validation", "Validation searches with beams: each sample counts as often as the beam is wide (66 in some tests), with a batch or `max_batch_length_val` of its own.",
 				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", ownCard,
 				[]cause.Cure{{Fix: "lower_batch_size", Title: "A smaller batch there", Told: "`--max_batch_length_val 50`, or `batch_size: 1` below valid_dataloader_opts and test_dataloader_opts; a narrower `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
 				"speechbrain/validation", "in _fit_valid", "in evaluate_batch", "Stage.VALID", "in evaluate"),
@@ -101,7 +101,8 @@ var (
 			"cpu_offload":   step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Fewer seconds at a time", "lower_context": "Cut long recordings at pauses (VAD)", "cpu_offload": "Run it on the processor"},
-		Like:   []*program.Program{&Speech},
+		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
+		Like:   []*program.Program{&DataAside, &Speech},
 		Cards: []cause.Card{
 			trainOf("funasr", "A batch is so many frames on one card (`dataset_conf.batch_size`, 6,000 in finetune.sh); one long utterance still goes in alone.", "More cards: each gets a batch of its own.", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size", "lower_context"),
 			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), so that it can fail at the start, and alone from `batch_size_threshold_s` on.", "Cutting the list of files: one file is what fails.", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
@@ -119,14 +120,14 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Smaller batches in its pipeline", "lower_context": "Shorter recordings", "cpu_offload": "Run it on the processor"},
 		Costs:  map[string]string{"lower_context": "speakers to match afterwards", "cpu_offload": "many times slower"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&DataAside, &Speech},
 		Cards: []cause.Card{
 			{
 				ID: "pyannote/batch", Kinds: append([]fact.Kind{fact.PythonMemory}, cardFull...), Said: []string{"is probably too large. Try with a smaller value until memory error disappears"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 				Headline: "ran out of memory on a batch of windows",
 				Means:    "The `MemoryError` is pyannote's own word for a full card: `batch_size` windows of a few seconds go through the network at once. The length of the recording does not matter here.",
 				Not:      "More RAM: it is the card.",
-				Cures:    fixes("lower_batch_size", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
+				Cures:    fixes("lower_batch_size", "close_other_apps", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
 			},
 			{
 				ID: "pyannote/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
@@ -149,7 +150,8 @@ var (
 			"lower_context":      say("`--egs.chunk-width 100` for recurrent models; new egs are needed."),
 			"lower_num_workers":  say("Fewer jobs at a time: a smaller `--nj`, or `--max-jobs-run` of your cmd.sh."),
 		},
-		Titles: map[string]string{"kill_stale_process": "One job on each card", "lower_batch_size": "A smaller minibatch"},
+		Titles: map[string]string{"kill_stale_process": "One job on each card", "lower_batch_size": "A smaller minibatch", "lower_context": "Shorter chunks"},
+		Costs:  map[string]string{"lower_context": "new examples to make"},
 		Cards: []cause.Card{{
 			ID: "kaldi/region", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Said: []string{"cu-allocator.cc", "Failed to allocate a memory region"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of memory on the card",
@@ -196,5 +198,5 @@ var (
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--max-duration " + halved(c, "300", "max_duration") + "`, then up again while it fits; fewer `--world-size` changes nothing on a card."}}
+	return []step.Step{{Kind: "text", Text: "`--max-duration " + halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch of one card, however many there are."}}
 }

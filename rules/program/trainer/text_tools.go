@@ -95,7 +95,8 @@ var (
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
 			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` in place of `en_core_web_trf`."),
 		},
-		Titles: map[string]string{"lower_context": "Shorter texts", "empty_cache": "Give the words of finished texts back"},
+		Titles: map[string]string{"lower_num_workers": "One process", "lower_context": "Shorter texts", "empty_cache": "Give the words of finished texts back"},
+		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{
 			{
 				ID: "spacy/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
@@ -134,12 +135,13 @@ var (
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
 			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
 		},
-		Titles: map[string]string{"lower_num_workers": "Several smaller indexes", "use_lower_quant": "Fewer bits in the index"},
+		Titles: map[string]string{"cpu_offload": "Run it on the processor", "lower_num_workers": "Several smaller indexes", "use_lower_quant": "Fewer bits in the index"},
+		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&DataAside},
 		Cards: []cause.Card{
 			saying(anyPhase(useOf("colbert", "in k-means over the sample of vectors", "Before indexing, a sample of the passages' vectors is clustered: on the card all of them at once, 128 numbers of 16 to 32 bit for each token, so that it grows with the collection, not with a batch.",
 				"A smaller `index_bsize`: it is the sample that is too large.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
-			trainOf("colbert", "A batch is `bsize` queries with `nway` passages each: 32 x 64 passages of `doc_maxlen` tokens with the settings of v2, and in-batch negatives on top.", "`nbits`: that is the index.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
-			useOf("colbert", "while it encoded passages", "`index_bsize` passages (64) of `doc_maxlen` tokens go in at a time, sorted by length.", "`nbits`: that is the index.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
+			trainOf("colbert", "A batch is `bsize` queries with `nway` passages each: 32 x 64 passages of `doc_maxlen` tokens with the settings of v2, and in-batch negatives on top.", "Fewer bits in the index: it comes later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
+			useOf("colbert", "while it encoded passages", "`index_bsize` passages (64) of `doc_maxlen` tokens go in at a time, sorted by length.", "Fewer bits in the index: it comes later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
 		},
 	}
 	// OpenNMTPy is the PyTorch one.
@@ -174,7 +176,8 @@ var (
 			"lower_num_workers":      say("Without `--shuffle-in-ram`; `--sqlite` keeps the corpus on disk."),
 			"gradient_accumulation":  say("`--optimizer-delay 4` with a smaller workspace: the same batch in four pieces."),
 		},
-		Titles: map[string]string{"lower_batch_size": "A smaller workspace, batches fitted into it"},
+		Titles: map[string]string{"lower_batch_size": "A smaller workspace, batches fitted into it", "lower_context": "Leave long sentences out"},
+		Costs:  map[string]string{"lower_context": "what is longer is not learnt"},
 		Cards: []cause.Card{{
 			ID: "marian/workspace", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
 			Headline: "ran out of memory on the card",
@@ -193,7 +196,8 @@ var (
 			"lower_context":     say("`--hparams='max_length=128,eval_drop_long_sequences=True'`: with `max_length` 0 a sample may be as long as the batch."),
 			"use_smaller_model": say("`--hparams_set=transformer_base_single_gpu` in place of transformer_big."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer tokens in a batch"},
+		Titles: map[string]string{"lower_batch_size": "Fewer tokens in a batch", "lower_context": "Leave long sentences out"},
+		Costs:  map[string]string{"lower_context": "longer sentences are left out"},
 		Cards: []cause.Card{{
 			ID: "tensor2tensor/tokens", Kinds: []fact.Kind{fact.TFAlloc}, Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
 			Headline: "ran out of memory on a batch of tokens",
