@@ -15,6 +15,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/fronts"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
+	"github.com/oomdoc/oomdoc/rules/program/lab"
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
 	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/science"
@@ -43,8 +44,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
-		&trainer.MMF, &trainer.Kraken,
-		&science.PLMFit,
+		&trainer.MMF, &trainer.Kraken, &science.PLMFit,
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn,
 		&webui.MagicQuill, &webui.LatentDiffusion,
@@ -69,7 +69,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
 		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
 		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
-		&trainer.LMEval, &trainer.OpenCompass, &trainer.LightEval, &trainer.MTEB, &trainer.GPTQModel, &trainer.AutoGPTQ, &trainer.AutoAWQ, &trainer.LLMCompressor, &trainer.Mergekit, &trainer.LLaVA, &trainer.InternVL, &trainer.QwenVL, &trainer.MiniGPT4, &trainer.LAVIS, &trainer.SimpleTransformers, &trainer.BERTopic, &trainer.Flair, &trainer.SpaCy, &trainer.AllenNLP, &trainer.ColBERT, &trainer.OpenNMTPy, &trainer.Marian, &trainer.Tensor2Tensor, &trainer.GPT2Simple, &trainer.Icefall, &trainer.SpeechBrain, &trainer.WeNet, &trainer.FunASR, &trainer.Pyannote, &trainer.Kaldi, &trainer.RETURNN, &trainer.Seamless, &trainer.MetaLlama, &trainer.KTransformers, &trainer.AirLLM, &trainer.OptimumIntel, &trainer.NanoGPT, &trainer.LitGPT, &trainer.GPTNeoX, &trainer.LLMFoundry, &trainer.Composer, &trainer.StanfordAlpaca, &trainer.AlpacaLoRA, &trainer.QLoRA, &trainer.ChatGLM, &trainer.XTuner, &trainer.AlignmentHandbook, &trainer.DeepSpeedChat, &trainer.AutoTrain, &trainer.EasyR1, &trainer.Slime, &trainer.TRLX, &trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
+		&lab.LMEval, &lab.OpenCompass, &lab.LightEval, &lab.MTEB, &lab.GPTQModel, &lab.AutoGPTQ, &lab.AutoAWQ, &lab.LLMCompressor, &lab.Mergekit, &lab.LLaVA, &lab.InternVL, &lab.QwenVL, &lab.MiniGPT4, &lab.LAVIS, &lab.SimpleTransformers, &lab.BERTopic, &lab.Flair, &lab.SpaCy, &lab.AllenNLP, &lab.ColBERT, &lab.OpenNMTPy, &lab.Marian, &lab.Tensor2Tensor, &lab.GPT2Simple, &lab.Icefall, &lab.SpeechBrain, &lab.WeNet, &lab.FunASR, &lab.Pyannote, &lab.Kaldi, &lab.RETURNN, &lab.Seamless, &lab.MetaLlama, &lab.KTransformers, &lab.AirLLM, &lab.OptimumIntel, &lab.NanoGPT, &lab.LitGPT, &lab.GPTNeoX, &lab.LLMFoundry, &lab.Composer, &lab.StanfordAlpaca, &lab.AlpacaLoRA, &lab.QLoRA, &lab.ChatGLM, &lab.XTuner, &lab.AlignmentHandbook, &lab.DeepSpeedChat, &lab.AutoTrain, &lab.EasyR1, &lab.Slime, &lab.TRLX, &trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
 	}

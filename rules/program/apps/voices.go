@@ -34,7 +34,7 @@ var (
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train\n\"batch_size\": 8"),
 			"lower_resolution":  words("Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."),
-			"mixed_precision":   step.Paste("config", "\"fp16_run\": true   // Bert-VITS2: \"bf16_run\""),
+			"mixed_precision":   words("`\"fp16_run\": true` in the config (Bert-VITS2: `\"bf16_run\"`)."),
 			"lower_num_workers": words("`num_workers=2, persistent_workers=False` in the loaders of train.py (8 and more; Bert-VITS2: `num_workers` of train_ms in config.yml): on Windows each one is a whole process."),
 		},
 		Titles: map[string]string{"lower_resolution": "Leave long recordings out"},

@@ -1,16 +1,17 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // quantising is a card of a program that works on one layer at a time.
 func quantising(program, means, not, source string, cures ...string) cause.Card {
 	k := useOf(program, "while it quantised", means, not, source, cures...)
-	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }
+	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() }
 	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
 	return k
 }
@@ -32,7 +33,7 @@ var (
 			"multi_gpu":        say("`CUDA_VISIBLE_DEVICES=0,1`: a second card is used by itself."),
 		},
 		Titles: map[string]string{"lower_context": "Shorter and fewer calibration samples", "cpu_offload": "Finished layers to disk, no copies per card"},
-		Costs:  layerCosts, Like: []*program.Program{&DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("gptqmodel",
 			"One layer is on the card at a time, with the outputs of all calibration samples and the Hessian of each of its modules (inputs squared x 4 bytes: 0.77 GiB for 14,336). Long samples and large MoE layers are what fills it, not the whole model.",
 			"Fewer `bits`: the size of the result.", "GPTQModel/gptqmodel/quantization/config.py",
@@ -50,7 +51,7 @@ var (
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Examples in RAM, one at a time", "lower_context": "Shorter and fewer examples", "cpu_offload": "Leave room for the work of a layer"},
-		Costs:  layerCosts, Like: []*program.Program{&DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("autogptq",
 			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer.",
 			"Fewer `bits`: the size of the result.", "AutoGPTQ/auto_gptq/modeling/_base.py",
@@ -67,7 +68,7 @@ var (
 			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the card one by one"),
 		},
 		Titles: map[string]string{"lower_batch_size": "A few samples at a time", "lower_context": "Fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
-		Costs:  layerCosts, Like: []*program.Program{&DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("autoawq",
 			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; in MoE and wide MLP layers that is the peak. The other layers need not be on the card.",
 			"A smaller `w_bit`: the size of the result.", "AutoAWQ/awq/models/base.py",
@@ -85,14 +86,14 @@ var (
 			"use_mmap":         step.Paste("python", "with load_offloaded_model():   # from compressed_tensors.offload\n    model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto_offload\", offload_folder=\"./offload\")"),
 		},
 		Titles: map[string]string{"lower_batch_size": "One linear layer at a time", "lower_context": "Shorter and fewer samples", "cpu_offload": "Leave the model in RAM", "use_mmap": "What RAM does not hold to disk"},
-		Costs:  layerCosts, Like: []*program.Program{&DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			quantising("llm-compressor",
 				"Calibrated weights are made one decoder layer at a time (the sequential pipeline): the card must hold that layer, GPTQ's Hessians of it and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model lies there as well.",
 				"Fewer bits in the recipe: the size of the result.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
 				"cpu_offload", "lower_batch_size", "lower_context"),
 			{
-				ID: "llm-compressor/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "llm-compressor/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory",
 				Means:    "The whole model waits in RAM at 16 bit, 2 GB a billion parameters (70B: 140 GB), and saving holds it once more in part. Several ranks each load it unless told otherwise.",
 				Not:      "A smaller `max_seq_length`: the weights are what fills it.",
@@ -116,7 +117,7 @@ var (
 		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds"},
 		Cards: []cause.Card{
 			{
-				ID: "mergekit/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "mergekit/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory",
 				Means:    "It holds one tensor of each model and the shard that is being written, 5 billion parameters by default (10 GB at 16 bit, 20 at 32); .bin checkpoints are read whole unless `--lazy-unpickle` is set.",
 				Not:      "A faster card: merging is done in RAM unless `--cuda` is set.",

@@ -1,8 +1,9 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 )
 
 // Repositories that people train language models with, each with options of its
@@ -21,7 +22,7 @@ var (
 			"use_smaller_model": say("From scratch: `--n_layer=6 --n_head=6 --n_embd=384`. Finetuning: `--init_from=gpt2` (124 M) instead of gpt2-xl (1.5 B)."),
 		},
 		Titles: map[string]string{"lower_batch_size": "A smaller batch, accumulated as often again", "lower_context": "A shorter block"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("nanogpt",
 			"Activations grow with `batch_size` x `block_size` x layers, and logits are batch x block x 50,304 words at 32 bit: 2.3 GiB for 12 x 1024, once more for their gradient.",
 			"Fewer `max_iters` or a smaller data set: the data is mapped from disk, and one step is what fails.", "nanoGPT/train.py",
@@ -47,7 +48,7 @@ var (
 			"use_smaller_model": say("The next smaller checkpoint of the family; `litgpt download list` shows them."),
 		},
 		Titles: map[string]string{"lower_context": "Cut the longest samples"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("litgpt", "The weights themselves did not fit: 2 bytes a parameter at bf16-true, 4 at 32-true, about 0.7 at nf4.", "`micro_batch_size`: no batch was there yet.", "litgpt/tutorials/quantize.md", "load_in_4bit", "half_precision", "shard_training"),
 			stepOf("litgpt",
@@ -68,7 +69,7 @@ var (
 			"shard_training":         config("\"pipe_parallel_size\": 2,      # layers over 2 cards\n\"model_parallel_size\": 2,     # each layer over 2 cards; NVLink\n\"zero_optimization\": {\"stage\": 1}"),
 			"offload_optimizer":      config("\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}   # needs pipe_parallel_size 0"),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("gpt-neox", "It failed before the first step, while layers and optimizer were laid out: about 16 to 18 bytes for each parameter that a card holds, divided by pipeline x model parallel size.", "`train_micro_batch_size_per_gpu`: nothing of a batch is there yet.", "gpt-neox/configs/README.md", "shard_training", "offload_optimizer", "use_smaller_model"),
 			stepOf("gpt-neox",
@@ -89,7 +90,7 @@ var (
 			"shard_training":         config("fsdp_config:\n  sharding_strategy: FULL_SHARD\n  mixed_precision: PURE"),
 		},
 		Titles: map[string]string{"lower_batch_size": "The smallest micro batch"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(stepOf("composer",
 				"Composer had halved the micro batch down to one sample, and one sample does not fit either: what is left to shrink is the sample's length, the activations that are kept, or weights and optimizer.",
@@ -107,7 +108,7 @@ var (
 		Sources: program.Sources{"llm-foundry/scripts/train/yamls/finetune/mpt-7b_dolly_sft.yaml": "FULL_SHARD", "llm-foundry/scripts/train/yamls/pretrain/mpt-7b.yaml": "device_train_microbatch_size activation_checkpointing fsdp_config", "llm-foundry/TUTORIAL.md": "device_eval_batch_size"},
 		Proofs:  []string{"llmfoundry/", "llm-foundry/"},
 		Steps:   Composer.Steps, Titles: Composer.Titles,
-		Like: []*program.Program{&Composer, &LanguageModels},
+		Like: []*program.Program{&Composer, &trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("llm-foundry",
 			"What counts is `device_train_microbatch_size` x `max_seq_len`; the global batch is put together from micro batches. A start with `python train.py` instead of `composer train/train.py` runs on one card, and FSDP shards nothing.",
 			"A smaller `global_train_batch_size`: it changes the result, not the memory.", "llm-foundry/TUTORIAL.md",
@@ -127,7 +128,7 @@ var (
 			"use_lora":               say("The script trains all weights; for one card take alpaca-lora or the peft library: about 16 GB for 7B in 8 bit."),
 		},
 		Titles: map[string]string{"offload_optimizer": "Weights and optimizer to RAM"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("stanford_alpaca",
 			"It trains all weights: for 7B about 112 GB in all (7 x 4 x 4, the README's sum), shared out over the cards by FSDP. 4 cards of 80 GB are what it was made for; on one card, or where FSDP wrapped nothing, no batch is small enough.",
 			"A smaller batch alone: weights, gradients and Adam do not depend on it.", "stanford_alpaca/README.md",
@@ -145,7 +146,7 @@ var (
 			"load_in_4bit":           say("The script has 8 bit only; 4 bit is in qlora.py and in the peft library."),
 			"gradient_checkpointing": say("In finetune.py after `prepare_model_for_int8_training(model)`, which turns it on: nothing else may set it off again; `model.config.use_cache = False` is there."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("alpaca-lora", "The base model did not fit: at 8 bit about 1 GB a billion parameters (7B: 7 to 8 GB with what comes beside it); `generate.py` loads 16 bit, twice of it, unless told otherwise.", "`--micro_batch_size`: nothing was trained yet.", "alpaca-lora/generate.py", "load_in_8bit", "use_smaller_model"),
 			stepOf("alpaca-lora",
@@ -167,7 +168,7 @@ var (
 			"shard_training":         say("Plain `python qlora.py` spreads the layers over all visible cards (`device_map=\"auto\"`), each filled up to `--max_memory_MB` (80000 by default)."),
 		},
 		Titles: map[string]string{"load_in_4bit": "See that it loads at 4 bit"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("qlora", "The 4-bit base did not fit: about 0.6 GB a billion parameters, more where `--bits` is not 4. `--max_memory_MB` (80000 by default) is what it believes each card to have: with less, layers go to RAM or to other cards.", "`--source_max_len`: nothing was read yet.", "qlora/qlora.py", "load_in_4bit", "shard_training", "use_smaller_model"),
 			stepOf("qlora",
@@ -193,7 +194,7 @@ var (
 			"shard_training":   say("All weights: `bash ds_train_finetune.sh` (4 cards; ZeRO in deepspeed.json)."),
 		},
 		Titles: map[string]string{"lower_context": "Keep less of it", "use_lora": "Train the prefix alone, on 4 bit"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("chatglm", "16 bit takes 13 GB, 8 bit 10 and 4 bit 6 while it talks (the README's table). `quantize()` works on weights that were loaded at 16 bit: 13 GB of RAM first, unless the int4 checkpoint is loaded.", "A shorter talk: nothing was said yet.", "ChatGLM-6B/README_en.md", "load_in_4bit", "multi_gpu", "cpu_offload"),
 			{
@@ -220,7 +221,7 @@ var (
 			"use_lora":          say("The `_qlora_` config of the model instead of `_full_`: `xtuner list-cfg` shows them."),
 		},
 		Titles: map[string]string{"lower_context": "Shorter packed samples"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("xtuner",
 			"Samples are packed up to `max_length`[[ ({length} here)]], so that each one is as long as that, whatever the data; `_full_` configs hold 16 bytes for each parameter besides.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words at 32 bit.]]",
 			"Shorter data: packing fills samples up again.", "xtuner/xtuner/tools/train.py",
@@ -238,7 +239,7 @@ var (
 			"use_lora":               say("The recipe's `config_qlora.yaml` in place of `config_full.yaml`, started with `--config_file recipes/accelerate_configs/ddp.yaml` (in older releases multi_gpu.yaml)."),
 			"shard_training":         say("`accelerate launch --config_file recipes/accelerate_configs/zero3.yaml` (or fsdp.yaml): not ddp.yaml with a full recipe."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("alignment-handbook",
 			"The full recipes were made for 8 cards of 80 GB: all weights, 16 bytes a parameter shared out by ZeRO-3, batches of 8 or 16 a card. DPO keeps a second model as reference, and a sample is two answers.",
 			"Fewer cards with the same recipe: each then holds more.", "alignment-handbook/recipes/zephyr-7b-beta/sft/config_full.yaml",
@@ -263,10 +264,10 @@ var (
 			"quantize_kv_cache":      say("It has none; with `--enable_hybrid_engine` add `--release_inference_cache`, which gives the cache back after each generation."),
 		},
 		Titles: map[string]string{"quantize_kv_cache": "Give the generation's cache back"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 keeps an actor and a critic in training, a reference and a reward model, and with the hybrid engine the actor once more for generating, with a cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
-				"Fewer epochs or prompts: one step is what fails.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", ordinary,
+				"Fewer epochs or prompts: one step is what fails.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", trainer.Ordinary,
 				fixes("shard_training", "offload_optimizer", "quantize_kv_cache")), "deepspeed-chat/four", "step3_rlhf_finetuning", "rlhf_engine.py", "ppo_trainer.py"),
 			stepOf("deepspeed-chat", "All weights are trained: about 16 bytes a parameter, divided by the cards with ZeRO 3, and what `per_device_train_batch_size` x `max_seq_len` adds.",
 				"More cards at ZeRO 0 or 1: each holds the weights.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py",
@@ -285,7 +286,7 @@ var (
 			"use_lora":         say("`--peft --quantization int4`: without `--peft` all weights are trained."),
 			"mixed_precision":  say("`--mixed-precision bf16`, `fp16` before RTX 30."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("autotrain",
 			"Without `--peft` all weights are trained, about 16 bytes a parameter (7B: 112 GB), and quantisation does not apply. With it `batch_size` x `block_size` decides; block size -1 is the model's own length.",
 			"A Space with more RAM: it is the card that is full.", "autotrain-advanced/src/autotrain/trainers/clm/params.py",

@@ -1,4 +1,7 @@
-package trainer
+// Package lab knows repositories and libraries that people train and run language
+// and speech models with, beside the larger trainers: each with options of its
+// own, and what it holds in each phase.
+package lab
 
 import (
 	"maps"
@@ -6,7 +9,18 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
+
+// spelling is how a program does a fix.
+type spelling = map[string]func(*ledger.Case) []step.Step
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// config is a step in a program's file.
+func config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
 
 // cardFull are the ways in which a card is told to be full.
 var cardFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc}
@@ -23,8 +37,8 @@ func fixes(ids ...string) []cause.Cure {
 // phaseFigures are what the cards below name: "in" is where it failed, as far as
 // the log shows that.
 func phaseFigures(c *ledger.Case) map[string]string {
-	out := textFigures(c)
-	maps.Copy(out, filled(c))
+	out := trainer.TextFigures(c)
+	maps.Copy(out, trainer.Filled(c))
 	out["in"] = ""
 	if c.Training() {
 		out["in"] = "in a training step"
@@ -45,7 +59,7 @@ func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) 
 func stepOf(program, means, not, source string, cures ...string) cause.Card {
 	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
 		func(c *ledger.Case) bool {
-			return ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
+			return trainer.Ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
 		}, fixes(cures...))
 }
 
@@ -53,7 +67,7 @@ func stepOf(program, means, not, source string, cures ...string) cause.Card {
 // what does not show a step is not taken for one.
 func trainOf(program, means, not, source string, cures ...string) cause.Card {
 	k := stepOf(program, means, not, source, cures...)
-	k.If = func(c *ledger.Case) bool { return ordinary(c) && c.Phase != "load" && c.Training() }
+	k.If = func(c *ledger.Case) bool { return trainer.Ordinary(c) && c.Phase != "load" && c.Training() }
 	return k
 }
 
@@ -61,14 +75,14 @@ func trainOf(program, means, not, source string, cures ...string) cause.Card {
 func useOf(program, while, means, not, source string, cures ...string) cause.Card {
 	return phaseCard(program+"/use", "ran out of memory "+while, means, not, source,
 		func(c *ledger.Case) bool {
-			return ownCard(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
+			return trainer.Own(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
 		}, fixes(cures...))
 }
 
 // loadOf is a program whose model found no room.
 func loadOf(program, means, not, source string, cures ...string) cause.Card {
 	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means, not, source,
-		func(c *ledger.Case) bool { return ownCard(c) && c.Phase == "load" }, fixes(cures...))
+		func(c *ledger.Case) bool { return trainer.Own(c) && c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k
 }
@@ -82,6 +96,6 @@ func saying(k cause.Card, id string, words ...string) cause.Card {
 
 // anyPhase lets a card speak whatever the frames seem to be about.
 func anyPhase(k cause.Card) cause.Card {
-	k.If = func(c *ledger.Case) bool { return ownCard(c) && ledger.NeverFits(c) == "" }
+	k.If = func(c *ledger.Case) bool { return trainer.Own(c) && ledger.NeverFits(c) == "" }
 	return k
 }

@@ -1,10 +1,11 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -23,10 +24,10 @@ var (
 			"use_smaller_model": say("A distilled or base checkpoint in place of a large one (`distilroberta-base`)."),
 		},
 		Titles: map[string]string{"lower_num_workers": "One process makes the features, and not all at once"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			{
-				ID: "simpletransformers/features", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "simpletransformers/features", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory while it made features",
 				Means:    "All texts become features before the first step, in as many processes as there are CPU cores less two, each with a copy of its part, and all of them stay in RAM.",
 				Not:      "A smaller batch: the features are those of the whole data set.",
@@ -50,7 +51,7 @@ var (
 		Costs:  map[string]string{"stream_dataset": "no probabilities per topic; rare words fall out", "lower_batch_size": "slower; the vectors are the same"},
 		Cards: []cause.Card{
 			{
-				ID: "bertopic/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "bertopic/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory",
 				Means:    "Three things grow with the documents: UMAP's graph, the table of documents x topics that `calculate_probabilities=True` asks for, and the word counts, which have a column for each word of the corpus (each pair of words with ngram_range (1, 2)).",
 				Not:      "A smaller embedding batch: the vectors are small beside that.",
@@ -77,7 +78,7 @@ var (
 			"use_smaller_model": say("A base model in place of xlm-roberta-large, and one embedding in place of a stack."),
 		},
 		Titles: map[string]string{"lower_batch_size": "The batch in chunks", "lower_num_workers": "Do not keep the vectors"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			trainOf("flair", "A batch (32 in train(), 4 in fine_tune()) goes through as one piece unless `mini_batch_chunk_size` is set, and one long text pads it; `embeddings_storage_mode=\"gpu\"` keeps the vectors of every sentence on the card as well.", "Fewer epochs: one step is what fails.", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
 			useOf("flair", "while it tagged", "32 sentences go in at a time by default; a whole document as one Sentence pads all of them to its length, or is read in overlapping windows.", "A fresh GPU alone: the batch is what counts.", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"),
@@ -96,10 +97,10 @@ var (
 			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` in place of `en_core_web_trf`."),
 		},
 		Titles: map[string]string{"lower_num_workers": "One process", "lower_context": "Shorter texts", "empty_cache": "Give the words of finished texts back"},
-		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&DataAside},
+		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			{
-				ID: "spacy/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
+				ID: "spacy/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
 				Headline: "filled the computer's memory",
 				Means:    "Parser and entity recogniser take about 1 GB for each 100,000 characters of one text (spaCy's own figure); `n_process` loads the model once for each process; and the Doc objects of a list, and each new word, are kept until the end.",
 				Not:      "A larger `nlp.max_length`: it takes the warning away, not the need.",
@@ -115,12 +116,12 @@ var (
 		Sources: program.Sources{"allennlp/allennlp/training/gradient_descent_trainer.py": "num_gradient_accumulation_steps use_amp", "allennlp/allennlp/data/data_loaders/multiprocess_data_loader.py": "max_instances_in_memory batch_size", "allennlp/allennlp/commands/train.py": "--overrides"},
 		Proofs:  []string{"allennlp/"},
 		Steps: spelling{
-			"lower_batch_size":  config("data_loader: {batch_sampler: {type: \"bucket\", batch_size: 4}},\ntrainer: {num_gradient_accumulation_steps: 8}"),
-			"lower_context":     config("dataset_reader: {max_length: 256},   // in the reader or its tokenizer, where it has one\ndata_loader: {batch_sampler: {type: \"max_tokens_sampler\", max_tokens: 2048}}"),
-			"mixed_precision":   config("trainer: {use_amp: true}"),
-			"lower_num_workers": config("data_loader: {max_instances_in_memory: 1000, num_workers: 0}"),
+			"lower_batch_size":  say("In the jsonnet file: `batch_size: 4` in `data_loader` or its sampler, and `num_gradient_accumulation_steps: 8` in `trainer`."),
+			"lower_context":     say("In the jsonnet file: `max_length: 256` in the reader or its tokenizer, where it has one; a sampler of type `max_tokens_sampler` with `max_tokens: 2048` caps the batch."),
+			"mixed_precision":   say("In the jsonnet file: `use_amp: true` in `trainer`."),
+			"lower_num_workers": say("In the jsonnet file: `max_instances_in_memory: 1000, num_workers: 0` in `data_loader`."),
 		},
-		Like:  []*program.Program{&LanguageModels},
+		Like:  []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance; span models (coreference, SRL) grow with the square of the words in one document, so that one document can be too long at batch 1.", "Fewer epochs: one step is what fails.", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision")},
 	}
 	// ColBERT indexes and trains late interaction; RAGatouille runs it.
@@ -136,7 +137,7 @@ var (
 			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
 		},
 		Titles: map[string]string{"cpu_offload": "Run it on the processor", "lower_num_workers": "Several smaller indexes", "use_lower_quant": "Fewer bits in the index"},
-		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&DataAside},
+		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			saying(anyPhase(useOf("colbert", "in k-means over the sample of vectors", "Before indexing, a sample of the passages' vectors is clustered: on the card all of them at once, 128 numbers of 16 to 32 bit for each token, so that it grows with the collection, not with a batch.",
 				"A smaller `index_bsize`: it is the sample that is too large.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
@@ -157,7 +158,7 @@ var (
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Count tokens instead of sentences", "lower_context": "Leave long sentences out"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(stepOf("opennmt-py", "This is a warning: that batch was left out, and training goes on. A few do no harm; many do: it is the longest sentences that are lost, each time.", "More cards: each gets a batch of its own.", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"),
 			stepOf("opennmt-py", "With `batch_type: sents`, the default, `batch_size` counts sentences, and one long sentence pads all of them; with tokens it is a cap. The scores of the output are tokens x vocabulary at 32 bit.", "More cards: each gets a batch of its own.", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "lower_context", "mixed_precision"),

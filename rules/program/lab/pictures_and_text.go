@@ -1,9 +1,10 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -30,7 +31,7 @@ var (
 			"load_in_8bit":           say("`--load-8bit` in the same places."),
 			"multi_gpu":              say("All cards that `CUDA_VISIBLE_DEVICES` shows are used by itself."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("llava", "The weights did not fit: 7B takes 14 GB at 16 bit beside the vision part, below 8 GB with `--load-4bit`; 13B 26 GB.", "A smaller picture: none was read yet.", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
@@ -59,7 +60,7 @@ var (
 			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
 		},
 		Titles: map[string]string{"lower_resolution": "Fewer tiles a picture"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("internvl", "The weights did not fit: 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "Fewer tiles: no picture was read yet.", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
 			{
@@ -92,7 +93,7 @@ var (
 			"half_precision":      step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", device_map=\"auto\")   # torch_dtype= in older Transformers, where 32 bit is the default"),
 		},
 		Titles: map[string]string{"lower_resolution": "Fewer pixels, fewer frames"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("qwen-vl", "The weights did not fit: 2 GB a billion parameters at 16 bit, twice of that where no dtype was given to an older Transformers.", "Fewer pixels: no picture was read yet.", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
 			{
@@ -137,7 +138,7 @@ var (
 			"mixed_precision":        config("run:\n  amp: True"),
 			"lower_num_workers":      config("run:\n  num_workers: 1"),
 		},
-		Like: []*program.Program{&Vision},
+		Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			loadOf("lavis", "BLIP-2 is a vision part of 1 billion parameters and a language model of 2.7 to 13: at 32 bit, as it comes, about 15 GB with OPT 2.7B.", "A smaller picture: none was read yet.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
 			trainOf("lavis", "The run files have batches for 16 cards of 40 GB (16 to 100 a card). In caption finetuning the vision part is trained as well, at 364 x 364 and 32 bit.", "Fewer epochs: one step is what fails.", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),

@@ -1,10 +1,11 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -26,7 +27,7 @@ var (
 		Titles: map[string]string{"lower_context": "A smaller cache", "load_in_4bit": "Another program, at 4 bit"},
 		Cards: []cause.Card{
 			{
-				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Figures: phaseFigures,
+				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
 				Headline: "ran out of memory while it built the model[[: {total} is too little for it]]",
 				Means:    "The model is made on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), and each layer's cache at once for `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
@@ -52,7 +53,7 @@ var (
 		Titles: map[string]string{"lower_context": "A shorter cache", "lower_batch_size": "The prompt in smaller pieces", "moe_cpu_offload": "Fewer experts on the card"},
 		Cards: []cause.Card{
 			{
-				ID: "ktransformers/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "ktransformers/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory: the experts lie there",
 				Means:    "Experts are computed on the processor from RAM: a Q4_K_M file of DeepSeek-R1 or V3 takes 382 GB of it, on two sockets 1 TB, for `USE_NUMA=1` keeps a copy on each.",
 				Not:      "A shorter context: that is the card.",
@@ -75,7 +76,7 @@ var (
 		Titles: map[string]string{"load_in_4bit": "Smaller layers", "lower_batch_size": "No second layer in advance"},
 		Cards: []cause.Card{
 			{
-				ID: "airllm/split", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "airllm/split", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory while it split the model into layers",
 				Means:    "At the first start the checkpoint is read shard by shard and written anew, layer by layer; a whole shard (5 to 10 GB) and the layers of it are in RAM meanwhile, on Colab's 12 GB too much for some models.",
 				Not:      "`compression`: the split comes before it.",
@@ -102,7 +103,7 @@ var (
 		},
 		Titles: map[string]string{"use_smaller_model": "Download an export instead of making one", "add_swap": "Swap for the time of the export"},
 		Cards: []cause.Card{{
-			ID: "optimum-intel/export", Kinds: append([]fact.Kind{fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc, fact.SilentDeath}, ramGone...), Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "optimum-intel/export", Kinds: append([]fact.Kind{fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc, fact.SilentDeath}, trainer.RAMGone...), Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "filled the computer's memory while it exported or loaded a model",
 			Means:    "An export holds the PyTorch weights, the traced graph and the OpenVINO model at the same time: several times the checkpoint, more where its type is not kept and it becomes 32 bit. Running the result takes its file's size, once more on an integrated GPU.",
 			Not:      "`--weight-format int4` alone: weights are compressed after they were read.",

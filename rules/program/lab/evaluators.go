@@ -1,4 +1,4 @@
-package trainer
+package lab
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -27,7 +28,7 @@ func scoreFigures(c *ledger.Case) map[string]string {
 	name := strings.ToLower(c.ModelName())
 	for _, v := range vocabularies {
 		if n := ledger.Requested(c) / v.words / 4; n >= 1000 && strings.Contains(name, v.name) {
-			out["scored"] = c.Asked.String() + " is about " + roundCount(n) + " tokens x the " + roundCount(v.words) + " words of this model at 32 bit."
+			out["scored"] = c.Asked.String() + " is about " + trainer.Rounded(n) + " tokens x the " + trainer.Rounded(v.words) + " words of this model at 32 bit."
 			break
 		}
 	}
@@ -121,7 +122,7 @@ var (
 		Costs: map[string]string{"lower_batch_size": "slower; the scores stay"},
 		Cards: []cause.Card{
 			{
-				ID: "mteb/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory",
 				Means:    "The vectors of a whole corpus are kept in RAM: passages x dimension x 4 bytes, 36 GB for MS MARCO's 8.8 million at 1,024 numbers, and the scores of a search besides. Retrieval tasks are the large ones.",
 				Not:      "A smaller batch: it changes nothing about what is kept.",
@@ -138,5 +139,5 @@ var (
 
 // evalBatch is a smaller batch by hand, with the size of the log halved.
 func evalBatch(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--batch_size " + halved(c, "1", "batch_size") + "` by hand; `auto:4` searches the size, anew four times, and `--max_batch_size` caps it (64 by default)."}}
+	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` by hand; `auto:4` searches the size, anew four times, and `--max_batch_size` caps it (64 by default)."}}
 }

@@ -1,10 +1,11 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -22,7 +23,7 @@ var (
 			"lower_num_workers": say("`--num-workers 1 --num-buckets 30`: fewer buckets hold fewer cuts in RAM."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Fewer seconds in a batch (--max-duration)"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			{
 				ID: "icefall/pessimistic", Kinds: cardFull, Said: []string{"scan_pessimistic_batches_for_oom", "Your GPU ran out of memory with the current", "would cause OOM"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) },
@@ -57,10 +58,10 @@ var (
 			"lower_num_workers": say("`num_workers: 1` below dataloader_opts in the YAML file."),
 		},
 		Titles: map[string]string{"lower_batch_size": "A smaller batch, or fewer seconds in it"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of memory in validation", "Validation searches with beams: each sample counts as often as the beam is wide (66 in some tests), with a batch or `max_batch_length_val` of its own.",
-				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", ownCard,
+				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", trainer.Own,
 				[]cause.Cure{{Fix: "lower_batch_size", Title: "A smaller batch there", Told: "`--max_batch_length_val 50`, or `batch_size: 1` below valid_dataloader_opts and test_dataloader_opts; a narrower `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
 				"speechbrain/validation", "in _fit_valid", "in evaluate_batch", "Stage.VALID", "in evaluate"),
 			trainOf("speechbrain", "Samples of a batch are padded to the longest; attention and self-supervised front ends (wav2vec 2.0, WavLM) grow with it. One long recording decides, at any step.", "Fewer epochs: one step is what fails.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", "lower_batch_size", "lower_context", "mixed_precision"),
@@ -79,7 +80,7 @@ var (
 			"lower_num_workers": say("`--num_workers 2 --prefetch 10`, and smaller `shuffle_size` and `sort_size` in the YAML file: each worker holds that many utterances."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Cap the frames of a batch", "lower_context": "Leave long utterances out"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("wenet", "With `batch_type: static` a batch is 16 utterances, padded to the longest, and `filter_conf.max_length` lets nearly seven minutes through (40,960 frames of 10 ms).", "A smaller `shuffle_size`: that is RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
 			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), each padded to the longest, and attention rescoring a copy for each beam.", "Training settings.", "wenet/examples/aishell/s0/run.sh", "lower_context"),
@@ -102,7 +103,7 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Fewer seconds at a time", "lower_context": "Cut long recordings at pauses (VAD)", "cpu_offload": "Run it on the processor"},
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
-		Like:   []*program.Program{&DataAside, &Speech},
+		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("funasr", "A batch is so many frames on one card (`dataset_conf.batch_size`, 6,000 in finetune.sh); one long utterance still goes in alone.", "More cards: each gets a batch of its own.", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size", "lower_context"),
 			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), so that it can fail at the start, and alone from `batch_size_threshold_s` on.", "Cutting the list of files: one file is what fails.", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
@@ -120,7 +121,7 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Smaller batches in its pipeline", "lower_context": "Shorter recordings", "cpu_offload": "Run it on the processor"},
 		Costs:  map[string]string{"lower_context": "speakers to match afterwards", "cpu_offload": "many times slower"},
-		Like:   []*program.Program{&DataAside, &Speech},
+		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
 			{
 				ID: "pyannote/batch", Kinds: append([]fact.Kind{fact.PythonMemory}, cardFull...), Said: []string{"is probably too large. Try with a smaller value until memory error disappears"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
@@ -130,7 +131,7 @@ var (
 				Cures:    fixes("lower_batch_size", "close_other_apps", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
 			},
 			{
-				ID: "pyannote/ram", Kinds: ramGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory",
 				Means:    "The whole recording is read into RAM, and clustering compares every window's speakers with every other: windows squared, so that ten hours need a hundred times what one hour does.",
 				Not:      "A smaller batch: this is RAM, not the card.",
@@ -171,7 +172,7 @@ var (
 			"mixed_precision":  config("torch_amp = \"bfloat16\"   # PyTorch backend"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Fewer frames in a batch"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&trainer.Speech},
 		Cards:  []cause.Card{stepOf("returnn", "`batch_size` caps time x sequences of a batch (frames, or samples of raw audio), `max_seqs` their number; one sequence longer than that still goes in alone.", "More cards: each gets a batch of its own.", "returnn/docs/configuration_reference/training.rst", "lower_batch_size", "lower_context", "mixed_precision")},
 	}
 	// Seamless is Meta's SeamlessM4T.
@@ -187,7 +188,7 @@ var (
 			"use_lora":          say("`--mode SPEECH_TO_TEXT` with `--freeze_layers` for parts that stay as they are."),
 		},
 		Titles: map[string]string{"use_lora": "Train one part only"},
-		Like:   []*program.Program{&Speech},
+		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			loadOf("seamless", "The large models have 2.3 billion parameters: 4.6 GB at 16 bit, twice of that at 32, and the vocoder.", "A shorter recording: none was read yet.", "seamless_communication/README.md", "half_precision", "use_smaller_model"),
 			trainOf("seamless", "All weights of the chosen part are trained at about 16 bytes a parameter; a batch is capped by `--max_src_tokens` on each card.", "More cards: each holds the whole model.", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
@@ -198,5 +199,5 @@ var (
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--max-duration " + halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch of one card, however many there are."}}
+	return []step.Step{{Kind: "text", Text: "`--max-duration " + trainer.Halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch of one card, however many there are."}}
 }

@@ -1,9 +1,10 @@
-package trainer
+package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -22,7 +23,7 @@ func lessTalk(c *ledger.Case) []step.Step {
 }
 
 // trainsAlone is a training step on a card that is the program's own.
-func trainsAlone(c *ledger.Case) bool { return ordinary(c) && c.Training() }
+func trainsAlone(c *ledger.Case) bool { return trainer.Ordinary(c) && c.Training() }
 
 // Reinforcement of language models, beside verl and OpenRLHF.
 var (
@@ -40,7 +41,7 @@ var (
 			"use_lora":                     say("Its LoRA example: examples/qwen3_vl_4b_geo3k_grpo_lora.sh."),
 			"shard_training":               say("More cards: `trainer.n_gpus_per_node`; `worker.rollout.tensor_parallel_size=2` shares vLLM's weights out."),
 		},
-		Like: []*program.Program{&LanguageModels},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			{
 				ID: "easyr1/vllm-wakes", Said: []string{"cumem_allocator.cpp", "wake_up", "init_cache_engine", "in sleep"}, Kinds: cardFull,
@@ -69,7 +70,7 @@ var (
 			"shard_training":         say("A larger `--tensor-model-parallel-size`, or apart from each other: without `--colocate` training and rollout have cards of their own."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Fewer tokens on a card"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("slime", "Samples of varying length are packed up to `--max-tokens-per-gpu`; one answer that is longer than that goes in alone, and then its length decides. With `--colocate` SGLang shares the card: what Megatron keeps after it was offloaded counts against its static share.",
 			"Ending the other processes of the card: they are ranks of this run.", "slime/docs/en/get_started/qa.md",
 			"lower_batch_size", "lower_context", "lower_mem_fraction")},
@@ -87,7 +88,7 @@ var (
 			"offload_optimizer": say("In the accelerate file: `offload_optimizer_device: cpu` below `deepspeed_config`."),
 		},
 		Titles: map[string]string{"use_lora": "Leave most layers frozen", "lower_batch_size": "Smaller pieces of rollouts and of steps"},
-		Like:   []*program.Program{&LanguageModels},
+		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("trlx", "`chunk_size` answers are generated at a time (128 by default), and `batch_size` of them go through one step unless `minibatch_size` cuts that up. With `num_layers_unfrozen` -1 a whole second model is the reference.",
 			"Fewer `num_rollouts`: they are kept in RAM.", "trlx/trlx/data/configs.py",
 			"lower_batch_size", "use_lora", "lower_context")},
