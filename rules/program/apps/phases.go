@@ -15,13 +15,19 @@ func fixes(ids ...string) []cause.Cure {
 	return out
 }
 
+// seen is what to do first where the log shows neither the card nor who holds it.
+var seen = cause.Cure{
+	Fix: "close_other_apps", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The message has no figures. Full already: an earlier run, a browser, another program. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+}
+
 // phase is what a program has to say of one phase; its own proof is all that the
 // log must show besides.
 func phase(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && ledger.NeverFits(c) == "" && when(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: headline,
-		Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Means: means, Not: not, Cures: append([]cause.Cure{seen}, cures...), Sources: []string{source},
 	}
 }
 

@@ -232,7 +232,7 @@ var (
 		Cards: []cause.Card{
 			ramFilled("uvr", "The whole song is kept in RAM at 32 bit for every stem, and Ensemble mode and several files of a batch add to it; Windows also counts what libraries only reserve.", "A smaller segment: that is the card.", "ultimatevocalremovergui/gui_data/error_handling.py", "raise_pagefile", "lower_batch_size"),
 			{
-				ID: "uvr/segment", Kinds: append([]fact.Kind{fact.ORTAlloc, fact.ORTDevice}, onCard...), If: func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+				ID: "uvr/segment", Kinds: append([]fact.Kind{fact.ORTAlloc, fact.ORTDevice}, onCard...), If: func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 				Headline: "ran out of graphics memory[[ ({total} in all)]]",
 				Means:    "What is separated at a time is a segment x the batch size, not the whole song; newer models (MDX23C, Roformer) need more for it than MDX-Net or VR. Its own error text names the segment size, too.",
 				Not:      "A shorter song: it is cut into segments anyway.",

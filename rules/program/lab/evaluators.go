@@ -35,6 +35,13 @@ func scoreFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// itself narrows a card to models that the evaluator runs itself.
+func itself(k cause.Card) cause.Card {
+	also := k.If
+	k.If = func(c *ledger.Case) bool { return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm") && also(c) }
+	return k
+}
+
 // scored is an evaluation by the scores of given answers.
 func scored(program, means, not, source string, cures ...string) cause.Card {
 	k := useOf(program, "while it scored answers", means, not, source, cures...)
@@ -65,10 +72,10 @@ var (
 		Titles: map[string]string{"lower_context": "Cut the prompts", "cpu_offload": "Let a part go to RAM"},
 		Costs:  map[string]string{"lower_batch_size": "slower; the scores stay", "lower_context": "long prompts lose their beginning"},
 		Cards: []cause.Card{
-			loadOf("lm-eval", "The model itself did not fit: 2 GB a billion parameters at 16 bit, twice of that at 32.", "`--batch_size`: no request had run.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision"),
+			itself(loadOf("lm-eval", "The model itself did not fit: 2 GB a billion parameters at 16 bit, twice of that at 32.", "`--batch_size`: no request had run.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision")),
 			scored("lm-eval", "Multiple choice and perplexity tasks keep a score for every word of the vocabulary at every token of every sample: batch x length x vocabulary, and log_softmax makes a second copy of it.[[ {scored}]] The longest requests go first: if the first batch passes, the rest does. `--batch_size auto` measured with shorter ones, or before another task, can be too large later.",
 				"`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
-			useOf("lm-eval", "while it generated", "The cache grows with batch x (prompt + `max_gen_toks`), and few-shot prompts are long; the longest go first.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
+			itself(useOf("lm-eval", "while it generated", "The cache grows with batch x (prompt + `max_gen_toks`), and few-shot prompts are long; the longest go first.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},
 	}
 	// OpenCompass starts a process for each part of the tasks.
@@ -86,9 +93,9 @@ var (
 		},
 		Titles: map[string]string{"lower_parallel": "One worker on each card"},
 		Cards: []cause.Card{
-			loadOf("opencompass", "The model did not fit on the cards of its task: `num_gpus` in run_cfg (1 in most files), 2 GB a billion parameters at 16 bit. Several workers on one card load it several times.", "`batch_size`: no request had run.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision"),
-			scored("opencompass", "Perplexity tasks keep batch x length x vocabulary at 32 bit.[[ {scored}]] The batch is that of the model's file, 8 in most, with prompts of many shots.", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu"),
-			useOf("opencompass", "while it generated", "The cache grows with batch (8 in most model files) x (prompt + `max_out_len`).", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu"),
+			itself(loadOf("opencompass", "The model did not fit on the cards of its task: `num_gpus` in run_cfg (1 in most files), 2 GB a billion parameters at 16 bit. Several workers on one card load it several times.", "`batch_size`: no request had run.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
+			itself(scored("opencompass", "Perplexity tasks keep batch x length x vocabulary at 32 bit.[[ {scored}]] The batch is that of the model's file, 8 in most, with prompts of many shots.", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("opencompass", "while it generated", "The cache grows with batch (8 in most model files) x (prompt + `max_out_len`).", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},
 	}
 	// LightEval is Hugging Face's.
@@ -105,8 +112,8 @@ var (
 			"lower_gpu_memory_utilization": say("`lighteval vllm`: `gpu_memory_utilization=0.8` in the model arguments."),
 		},
 		Cards: []cause.Card{
-			scored("lighteval", "Its scores are batch x length x vocabulary at 32 bit.[[ {scored}]] The batch was searched from 512 down with made-up samples, which leaves no margin; a size given by hand does.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu"),
-			useOf("lighteval", "at a request", "What grows is batch x length; the batch is searched from 512 down with made-up samples, which leaves no margin, unless it is given.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision"),
+			itself(scored("lighteval", "Its scores are batch x length x vocabulary at 32 bit.[[ {scored}]] The batch was searched from 512 down with made-up samples, which leaves no margin; a size given by hand does.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("lighteval", "at a request", "What grows is batch x length; the batch is searched from 512 down with made-up samples, which leaves no margin, unless it is given.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision")),
 		},
 	}
 	// MTEB measures embeddings.
@@ -132,7 +139,7 @@ var (
 				},
 				Sources: []string{"mteb/docs/get_started/advanced_usage/retrieval_backend.md"},
 			},
-			useOf("mteb", "while it encoded", "Texts go in sorted by length, the longest first, 32 at a time by default: models that read 8,192 tokens need far more for the long documents of retrieval tasks than for the short ones of the others.", "Leaving tasks out that ran: each is encoded apart.", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision"),
+			itself(useOf("mteb", "while it encoded", "Texts go in sorted by length, the longest first, 32 at a time by default: models that read 8,192 tokens need far more for the long documents of retrieval tasks than for the short ones of the others.", "Leaving tasks out that ran: each is encoded apart.", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision")),
 		},
 	}
 )

@@ -12,7 +12,7 @@ var (
 	// NanoGPT is Karpathy's, and what is made from it; options are globals of
 	// train.py, set on the command line.
 	NanoGPT = program.Program{
-		Name: "nanogpt", Shown: "nanoGPT", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "nanogpt", Shown: "nanoGPT", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{"nanoGPT/train.py": "--batch_size --gradient_accumulation_steps --block_size --n_layer --n_embd --n_head --dtype --compile --device", "nanoGPT/README.md": "--init_from"},
 		Proofs:  []string{"nanoGPT/", "nanogpt/", "build-nanogpt/"},
 		Steps: spelling{
@@ -30,7 +30,7 @@ var (
 	}
 	// LitGPT is Lightning's, with lit-gpt and lit-llama before it.
 	LitGPT = program.Program{
-		Name: "litgpt", Shown: "LitGPT", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"litgpt"},
+		Name: "litgpt", Shown: "LitGPT", Work: "text-training", Edits: "code", Language: "python", Commands: []string{"litgpt"},
 		Sources: program.Sources{
 			"litgpt/README.md":               "--train",
 			"litgpt/litgpt/args.py":          "--train.micro_batch_size --train.max_seq_length --train.global_batch_size",
@@ -116,7 +116,7 @@ var (
 	}
 	// StanfordAlpaca trains all weights with the Trainer of Transformers.
 	StanfordAlpaca = program.Program{
-		Name: "stanford_alpaca", Shown: "Stanford Alpaca", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "stanford_alpaca", Shown: "Stanford Alpaca", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{"pytorch/torch/distributed/run.py": "--nproc_per_node", "stanford_alpaca/README.md": "--per_device_train_batch_size --gradient_accumulation_steps --fsdp --deepspeed --bf16 --fsdp_transformer_layer_cls_to_wrap", "stanford_alpaca/train.py": "--model_max_length", "transformers/training_args.py": "--gradient_checkpointing"},
 		Proofs:  []string{"stanford_alpaca/", "stanford-alpaca/"},
 		Steps: spelling{
@@ -136,7 +136,7 @@ var (
 	}
 	// AlpacaLoRA is tloen's, and its many forks.
 	AlpacaLoRA = program.Program{
-		Name: "alpaca-lora", Shown: "Alpaca-LoRA", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "alpaca-lora", Shown: "Alpaca-LoRA", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{"alpaca-lora/finetune.py": "--micro_batch_size --batch_size --cutoff_len --lora_target_modules", "alpaca-lora/generate.py": "--load_8bit"},
 		Proofs:  []string{"alpaca-lora/", "Training Alpaca-LoRA model with params"},
 		Steps: spelling{
@@ -156,7 +156,7 @@ var (
 	}
 	// QLoRA is the script of the paper.
 	QLoRA = program.Program{
-		Name: "qlora", Shown: "qlora.py", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "qlora", Shown: "qlora.py", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{"qlora/README.md": "--full_finetune", "qlora/qlora.py": "--source_max_len --target_max_len --per_device_train_batch_size --gradient_accumulation_steps --max_memory_MB --bits --optim --gradient_checkpointing --eval_dataset_size --max_eval_samples --mmlu_source_max_len --do_mmlu_eval --bf16", "qlora/scripts/finetune.sh": "--per_device_eval_batch_size"},
 		Proofs:  []string{"/qlora.py", "qlora/scripts/", "qlora/qlora"},
 		Steps: spelling{

@@ -46,12 +46,42 @@ func phaseFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// ours reports that the card is full and the program's own: neither another
+// library of the process nor the contexts of other ranks hold what is missing.
+func ours(c *ledger.Case) bool { return trainer.Own(c) && !foreign(c) && !ranks(c) }
+
+// foreign reports that a quarter of the card and more is this process's, but not
+// PyTorch's: another library took it.
+func foreign(c *ledger.Case) bool {
+	f := c.F()
+	if f.ProcessUsed == nil || f.Allocated == nil || f.Total == nil {
+		return false
+	}
+	return 4*(f.ProcessUsed.Bytes-f.Allocated.Bytes-ledger.SizeOf(f.ReservedUnallocated)) > f.Total.Bytes
+}
+
+// ranks reports that others on the card, each with little, hold what is missing
+// together.
+func ranks(c *ledger.Case) bool {
+	held := int64(0)
+	for _, p := range c.F().OtherProcesses {
+		held += p.Bytes
+	}
+	return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() && held >= c.Shortfall.Bytes
+}
+
+// look is what to do first where the log shows neither the card nor who holds it.
+var look = cause.Cure{
+	Fix: "kill_stale_process", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The message has no figures. Full already: an earlier run of yours, a notebook, another user. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+}
+
 // phaseCard is what a program has to say of one phase. The program's own proof
 // is all that the log must show besides.
 func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: cardFull, If: when, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-		Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Headline: headline, Means: means, Not: not, Cures: append([]cause.Cure{look}, cures...), Sources: []string{source},
 	}
 }
 
@@ -59,7 +89,7 @@ func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) 
 func stepOf(program, means, not, source string, cures ...string) cause.Card {
 	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
 		func(c *ledger.Case) bool {
-			return trainer.Ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
+			return ours(c) && trainer.Ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
 		}, fixes(cures...))
 }
 
@@ -67,7 +97,7 @@ func stepOf(program, means, not, source string, cures ...string) cause.Card {
 // what does not show a step is not taken for one.
 func trainOf(program, means, not, source string, cures ...string) cause.Card {
 	k := stepOf(program, means, not, source, cures...)
-	k.If = func(c *ledger.Case) bool { return trainer.Ordinary(c) && c.Phase != "load" && c.Training() }
+	k.If = func(c *ledger.Case) bool { return ours(c) && trainer.Ordinary(c) && c.Phase != "load" && c.Training() }
 	return k
 }
 
@@ -75,14 +105,14 @@ func trainOf(program, means, not, source string, cures ...string) cause.Card {
 func useOf(program, while, means, not, source string, cures ...string) cause.Card {
 	return phaseCard(program+"/use", "ran out of memory "+while, means, not, source,
 		func(c *ledger.Case) bool {
-			return trainer.Own(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
+			return ours(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
 		}, fixes(cures...))
 }
 
 // loadOf is a program whose model found no room.
 func loadOf(program, means, not, source string, cures ...string) cause.Card {
 	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means, not, source,
-		func(c *ledger.Case) bool { return trainer.Own(c) && c.Phase == "load" }, fixes(cures...))
+		func(c *ledger.Case) bool { return ours(c) && c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k
 }
@@ -96,6 +126,6 @@ func saying(k cause.Card, id string, words ...string) cause.Card {
 
 // anyPhase lets a card speak whatever the frames seem to be about.
 func anyPhase(k cause.Card) cause.Card {
-	k.If = func(c *ledger.Case) bool { return trainer.Own(c) && ledger.NeverFits(c) == "" }
+	k.If = func(c *ledger.Case) bool { return ours(c) && ledger.NeverFits(c) == "" }
 	return k
 }

@@ -12,7 +12,7 @@ import (
 var (
 	// LLaVA is Liu's, and what is made from it.
 	LLaVA = program.Program{
-		Name: "llava", Shown: "LLaVA", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "llava", Shown: "LLaVA", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{
 			"LLaVA/scripts/v1_5/finetune_lora.sh": "--per_device_train_batch_size --gradient_accumulation_steps --model_max_length --gradient_checkpointing --lora_enable --deepspeed --image_aspect_ratio",
 			"LLaVA/README.md":                     "--load-4bit --load-8bit CUDA_VISIBLE_DEVICES",
@@ -46,11 +46,11 @@ var (
 	}
 	// InternVL is OpenGVLab's, and its code on Hugging Face.
 	InternVL = program.Program{
-		Name: "internvl", Shown: "InternVL", Work: "text-training", Edits: "flags", Language: "python",
+		Name: "internvl", Shown: "InternVL", Work: "text-training", Edits: "code", Language: "python",
 		Sources: program.Sources{"InternVL/internvl_chat/shell/internvl2.0/2nd_finetune/internvl2_8b_internlm2_7b_dynamic_res_2nd_finetune_lora.sh": "BATCH_SIZE", "InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh": "--max_dynamic_patch --max_seq_length --grad_checkpoint --use_llm_lora --freeze_llm --freeze_backbone --deepspeed PER_DEVICE_BATCH_SIZE", "InternVL/README.md": "max_num load_image"},
 		Proofs:  []string{"internvl_chat/", "internvl/train/", "internvl/model/", "modeling_internvl_chat.py", "modeling_intern_vit.py"},
 		Steps: spelling{
-			"lower_batch_size":       say("`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."),
+			"lower_batch_size":       fewerPictures,
 			"lower_resolution":       inTiles,
 			"lower_context":          say("`--max_seq_length 4096` (8192 in the 2.5 scripts): what is longer is cut, with `--max_dynamic_patch` to match."),
 			"gradient_checkpointing": say("`--grad_checkpoint True`, as in its scripts."),
@@ -153,6 +153,14 @@ func inTiles(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer pictures or frames in a sample."}}
 	}
 	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"picture.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
+}
+
+// fewerPictures are smaller batches of InternVL.
+func fewerPictures(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}}
+	}
+	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer pictures or frames in it."}}
 }
 
 // fewerPixels is the same for Qwen-VL.

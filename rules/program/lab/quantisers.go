@@ -11,7 +11,7 @@ import (
 // quantising is a card of a program that works on one layer at a time.
 func quantising(program, means, not, source string, cures ...string) cause.Card {
 	k := useOf(program, "while it quantised", means, not, source, cures...)
-	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() }
+	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return ours(c) && !c.Training() }
 	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
 	return k
 }

@@ -13,7 +13,7 @@ import (
 var (
 	// MetaLlama is Meta's own code for Llama 1 to 3.
 	MetaLlama = program.Program{
-		Name: "meta-llama", Shown: "Meta's Llama code", Work: "text-inference", Edits: "flags", Language: "python",
+		Name: "meta-llama", Shown: "Meta's Llama code", Work: "text-inference", Edits: "code", Language: "python",
 		Sources: program.Sources{"llama/README.md": "--max_seq_len --max_batch_size --nproc_per_node", "llama/llama/generation.py": "model_parallel_size"},
 		Proofs:  []string{"llama/generation.py", "example_chat_completion.py", "example_text_completion.py"},
 		Steps: spelling{
@@ -27,7 +27,19 @@ var (
 		Titles: map[string]string{"lower_context": "A smaller cache", "load_in_4bit": "Another program, at 4 bit"},
 		Cards: []cause.Card{
 			{
-				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() }, Figures: phaseFigures,
+				ID: "meta-llama/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "filled the computer's memory while it read the checkpoint",
+				Means:    "Each rank reads its whole file (consolidated.NN.pth) into RAM before the card sees any of it: 13.5 GB for 7B, 16 for 8B, 13 for each of 13B's two, 17 for each of 70B's eight.",
+				Not:      "`--max_seq_len`, `--max_batch_size`: they are about the card.",
+				Cures: []cause.Cure{
+					{Fix: "add_swap"},
+					{Fix: "raise_memory_limit", Title: "Or more RAM for the container or WSL", Told: "Docker `--memory`, Slurm `--mem`; WSL: `memory=24GB` below `[wsl2]` in .wslconfig (half of the RAM by default).", Cost: "less for the rest of the machine"},
+					{Fix: "load_in_4bit"},
+				},
+				Sources: []string{"llama/llama/generation.py"},
+			},
+			{
+				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
 				Headline: "ran out of memory while it built the model[[: {total} is too little for it]]",
 				Means:    "The model is made on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), and each layer's cache at once for `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",

@@ -61,7 +61,7 @@ var (
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of memory in validation", "Validation searches with beams: each sample counts as often as the beam is wide (66 in some tests), with a batch or `max_batch_length_val` of its own.",
-				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", trainer.Own,
+				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", ours,
 				[]cause.Cure{{Fix: "lower_batch_size", Title: "A smaller batch there", Told: "`--max_batch_length_val 50`, or `batch_size: 1` below valid_dataloader_opts and test_dataloader_opts; a narrower `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
 				"speechbrain/validation", "in _fit_valid", "in evaluate_batch", "Stage.VALID", "in evaluate"),
 			trainOf("speechbrain", "Samples of a batch are padded to the longest; attention and self-supervised front ends (wav2vec 2.0, WavLM) grow with it. One long recording decides, at any step.", "Fewer epochs: one step is what fails.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", "lower_batch_size", "lower_context", "mixed_precision"),
