@@ -72,6 +72,7 @@ var (
 		Titles: map[string]string{"lower_context": "Cut the prompts", "cpu_offload": "Let a part go to RAM"},
 		Costs:  map[string]string{"lower_batch_size": "slower; the scores stay", "lower_context": "long prompts lose their beginning"},
 		Cards: []cause.Card{
+			itself(saying(anyPhase(useOf("lm-eval", "with its weights at 32 bit", "`dtype` is float32 in this start: 4 bytes a parameter (7B: 28 GB), twice of what nearly all models are published at, and cache and scores come at 32 bit as well.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "half_precision", "lower_batch_size", "lower_context")), "lm-eval/float32", "dtype=float32", "'dtype': 'float32'", "dtype=float,")),
 			itself(loadOf("lm-eval", "The model itself did not fit: 2 GB a billion parameters at 16 bit, twice of that at 32.", "`--batch_size`: no request had run.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision")),
 			scored("lm-eval", "Multiple choice and perplexity tasks keep a score for every word of the vocabulary at every token of every sample: batch x length x vocabulary, and log_softmax makes a second copy of it.[[ {scored}]] The longest requests go first: if the first batch passes, the rest does. `--batch_size auto` measured with shorter ones, or before another task, can be too large later.",
 				"`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
