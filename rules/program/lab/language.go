@@ -267,7 +267,7 @@ var (
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 keeps an actor and a critic in training, a reference and a reward model, and with the hybrid engine the actor once more for generating, with a cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
-				"Fewer epochs or prompts: one step is what fails.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", trainer.Ordinary,
+				"Fewer epochs or prompts: one step is what fails.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", stepped,
 				fixes("shard_training", "offload_optimizer", "quantize_kv_cache")), "deepspeed-chat/four", "step3_rlhf_finetuning", "rlhf_engine.py", "ppo_trainer.py"),
 			stepOf("deepspeed-chat", "All weights are trained: about 16 bytes a parameter, divided by the cards with ZeRO 3, and what `per_device_train_batch_size` x `max_seq_len` adds.",
 				"More cards at ZeRO 0 or 1: each holds the weights.", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py",

@@ -70,6 +70,12 @@ func ranks(c *ledger.Case) bool {
 	return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() && held >= c.Shortfall.Bytes
 }
 
+// stepped reports what a step may well ask for: of a single piece as large as a
+// third of the card, only where no operation is known to have asked for it.
+func stepped(c *ledger.Case) bool {
+	return ours(c) && ledger.NeverFits(c) == "" && (trainer.Ordinary(c) || c.Operation == "")
+}
+
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
 	Fix: "kill_stale_process", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
@@ -89,7 +95,7 @@ func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) 
 func stepOf(program, means, not, source string, cures ...string) cause.Card {
 	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
 		func(c *ledger.Case) bool {
-			return ours(c) && trainer.Ordinary(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
+			return stepped(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
 		}, fixes(cures...))
 }
 
@@ -97,7 +103,7 @@ func stepOf(program, means, not, source string, cures ...string) cause.Card {
 // what does not show a step is not taken for one.
 func trainOf(program, means, not, source string, cures ...string) cause.Card {
 	k := stepOf(program, means, not, source, cures...)
-	k.If = func(c *ledger.Case) bool { return ours(c) && trainer.Ordinary(c) && c.Phase != "load" && c.Training() }
+	k.If = func(c *ledger.Case) bool { return stepped(c) && c.Phase != "load" && c.Training() }
 	return k
 }
 

@@ -23,7 +23,7 @@ func lessTalk(c *ledger.Case) []step.Step {
 }
 
 // trainsAlone is a training step on a card that is the program's own.
-func trainsAlone(c *ledger.Case) bool { return ours(c) && trainer.Ordinary(c) && c.Training() }
+func trainsAlone(c *ledger.Case) bool { return stepped(c) && c.Training() }
 
 // Reinforcement of language models, beside verl and OpenRLHF.
 var (
