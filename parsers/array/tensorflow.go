@@ -2,6 +2,7 @@ package array
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -14,12 +15,14 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
 	text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
-	text.On("OOM when allocating tensor", readOOMTensor),
+	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager),
 	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy),
-	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
+	text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
+	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle),
+	text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle),
 	text.On("Sum Total of in-use chunks", readBFCStats),
 	text.On("exceeds 10% of", text.When(text.Notices("tensorflow_ten_percent", "TensorFlow only remarks that one allocation is large: not an error."), text.Behind("systemmemory", 40))),
 }
@@ -47,7 +50,7 @@ func readBFC(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
-	x := fact.Failure{Kind: fact.TFAlloc, Framework: bfcUser(m), Backend: "cuda", Phase: tensorflowPhase(m)}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/")), Backend: "cuda", Phase: tensorflowPhase(m)}
 	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End
@@ -58,32 +61,26 @@ func readBFC(m text.Message) int {
 		x.Backend = "xpu" // Intel's extension has a copy of the allocator
 	}
 	bfcStats(m, &x)
+	_, op, _ := strings.Cut(m.Log.LineText(m.At), "requested by op ")
+	node(m, strings.TrimSpace(op))
 	return m.Fail(x, m.Took(k))
 }
 
 // asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
-var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?<limit_bytes>\d{1,16})inuse:(?<allocated_bytes>\d{1,16}))?`)
+var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?:0|(?<limit_bytes>[1-9]\d{0,15}))inuse:(?<allocated_bytes>\d{1,16}))?`)
 
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to
 // .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
 func readCopy(m text.Message) int {
-	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: "cuda"}
-	if m.Precedes("device:xpu", 260) {
-		x.Backend = "xpu"
-	}
+	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: map[bool]string{true: "xpu", false: "cuda"}[m.Precedes("device:xpu", 260)]}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
 		m.Log.Signal(m.Facts, "eager_constant", m.At)
 	}
 	return text.Fails(x)(m)
 }
 
-// bfcUser: XLA has a copy of the allocator, which JAX uses.
-func bfcUser(m text.Message) string {
-	if m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") {
-		return "jax"
-	}
-	return "tensorflow"
-}
+// user is whose runtime it is: XLA has a copy of the allocator, which JAX uses.
+func user(jax bool) string { return map[bool]string{true: "jax", false: "tensorflow"}[jax] }
 
 // tensorflowPhase: these come from running a graph; the log says whether one
 // trains.
@@ -118,10 +115,7 @@ func readOOMTensor(m text.Message) int {
 	}
 	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
-	optimizerNode(m)
-	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
-		m.Log.Signal(m.Facts, "tensorflow_1", m.At)
-	}
+	node(m, m.Find(nodePattern, 420).Text("name"))
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})
 	}
@@ -129,24 +123,33 @@ func readOOMTensor(m text.Message) int {
 }
 
 // The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.13
-// "[[{{node embeddings/Adam/Initializer/zeros}}]]".
-var nodePattern = text.NewPattern(`\[\[(?:\{\{)?node:?(?<name>[a-z_0-9/.]{1,160})`)
+// "[[{{node embeddings/Adam/Initializer/zeros}}]]", or "[Op:Mul] name: Adam/...".
+var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.]{1,160}(?:\]name:[a-z_0-9/.]{1,80})?)`)
 
 // gradientSum adds up the gradients of a tensor that is used several times:
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
-var optimizerSlot = text.NewPattern(`(?:^|/)(?:adam|adamw|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)`)
+// readEager reads all that TensorFlow 2.6 and later say of an op outside of a graph.
+func readEager(m text.Message) int {
+	node(m, m.Find(nodePattern, 200).Text("name"))
+	return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
+}
 
-// optimizerNode notes that the op belongs to the optimizer: its slots and
-// updates are as large as the weights, whatever the batch.
-func optimizerNode(m text.Message) {
-	k := m.Find(nodePattern, 420)
-	from, to, ok := k.Group("name")
-	if ok && m.Log.Find(optimizerSlot, from, to).Ok() {
-		signal(m, "optimizer_node", k.Line(), m.Log.LineText(from))
+// node states the op that failed, and the share of the card that TensorFlow was
+// given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0
+// with 4225 MB memory:  -> device: 0, name: NVIDIA A30, pci bus id".
+func node(m text.Message, name string) {
+	if name != "" {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_node", Text: name, Line: m.Log.Line(m.At)})
+	}
+	at := max(m.Log.Next("createddevice/job", 0), m.Log.Next("createdtensorflowdevice(/job", 0))
+	if k := m.Log.Find(sharePattern, at, min(at, m.At)+200); at >= 0 && k.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_share", Size: k.SizeIn("share", "m"), Text: k.Text("card"), Line: k.Line()})
 	}
 }
+
+var sharePattern = text.NewPattern(`device:gpu:\d{1,2}with(?<share>\d{1,7})mbmemory.{0,24}?name:(?<card>[^,]{3,40}),`)
 
 var (
 	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}[kmg]?)\(?(?<exact>\d{1,20})bytes\)?`)
@@ -161,19 +164,10 @@ func readPoolSearch(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: poolPhase(m)}
+	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: map[bool]string{true: "unknown", false: "startup_check"}[m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle")]} // then it filled up later
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
 	return text.Fails(x)(m) // the next try may stand on the same line
-}
-
-// poolPhase: the pool is taken at the start; after a handle could not be made
-// the card filled up later.
-func poolPhase(m text.Message) string {
-	if m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle") {
-		return "unknown"
-	}
-	return "startup_check"
 }
 
 // The level letter stands before the source file: "I external/local_xla/...".
@@ -208,10 +202,13 @@ func foldPoolSearch(f *fact.Facts) {
 	f.Failures = kept
 }
 
-// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":
-// as a rule memory, else a broken set-up.
-var readHandle = text.When(text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true}),
-	text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80))
+// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED" and
+// what follows from it: as a rule memory, else a broken set-up.
+func readHandle(m text.Message) int {
+	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: user(m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/")), Backend: "cuda", Weak: true})(m)
+}
+
+var noMemory = []text.Guard{text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80), text.Behind("resourceallocationfailed", 60)}
 
 var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
 

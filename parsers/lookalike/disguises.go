@@ -24,7 +24,7 @@ var disguises = []disguise{
 		when:    not(text.Before("outofmemory", 400)), // the fault follows what was refused
 	},
 	{
-		trouble: trouble{"disk_full", []string{"No space left on device", "Disk quota exceeded", "StorageFull", "PytorchStreamWriter failed writing file", "ephemeral-storage", "DiskPressure", "not enough disk space", "unexpected pos"}, "The disk (or a quota on it) is full; memory is not.", "Run `df -h .` and `df -h /tmp` (and `df -i .`: the number of files has a limit, too), then delete old checkpoints, or write them elsewhere; the Hugging Face cache moves with HF_HOME."},
+		trouble: trouble{"disk_full", []string{"No space left on device", "Disk quota exceeded", "StorageFull", "PytorchStreamWriter failed writing file", "ephemeral-storage", "DiskPressure", "not enough disk space", "unexpected pos"}, "The disk (or a quota on it) is full; memory is not.", "Run `df -h .` and `df -h /tmp` (and `df -i .`: the number of files has a limit, too), then delete old checkpoints, or write them elsewhere; a folder for temporary files moves with TMPDIR, the Hugging Face cache with HF_HOME."},
 		when:    isDisk,
 	},
 	{

@@ -25,6 +25,7 @@ var trtFailures = []text.Wording{
 		600, 0, text.NewPattern(`using(?<kv_tokens>INT)tokensinpagedkvcache`))),
 	text.On("Error Code 2: OutOfMemory", trtEngine),
 	text.On("Requested amount of GPU memory (", trtEngine),
+	text.On("Could not find any implementation for node", text.When(trtEngine, text.Beside("exceptionautotuning", "duetoinsufficientmemory"))),
 }
 
 var trtLines = []text.Wording{

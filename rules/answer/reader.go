@@ -38,7 +38,9 @@ var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_con
 func calledFutile(not, fix string) bool {
 	for sentence := range strings.SplitSeq(strings.ToLower(not), ". ") {
 		items, _, _ := strings.Cut(sentence, ":")
-		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool { return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix] }) {
+		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool {
+			return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix]
+		}) {
 			return true
 		}
 	}
@@ -161,6 +163,7 @@ func onWindows(s step.Step) step.Step {
 			continue
 		}
 		if assignment, ok := strings.CutPrefix(line, "export "); ok {
+			assignment, _, _ = strings.Cut(assignment, "   #") // cmd would take it for a part of the value
 			name, value, _ := strings.Cut(assignment, "=")
 			lines = append(lines, "set "+assignment)
 			if s.Kind == "env" {

@@ -41,7 +41,7 @@ func Paste(kind, text string) func(*ledger.Case) []Step {
 func Environ(c *ledger.Case, name, value string) Step {
 	switch {
 	case c.Signal("notebook") != nil:
-		return Step{Kind: "python", Text: fmt.Sprintf("# first cell, after a restart of the kernel, before torch is imported\nimport os\nos.environ[%s] = %s", quote.Python(name), quote.Python(value))}
+		return Step{Kind: "python", Text: fmt.Sprintf("# first cell, after a restart of the kernel, before other imports\nimport os\nos.environ[%s] = %s", quote.Python(name), quote.Python(value))}
 	case c.Windows():
 		return Step{Kind: "env", Text: fmt.Sprintf("set %s=%s\n$env:%[1]s = \"%[2]s\"   # instead, in PowerShell", name, value)}
 	}

@@ -11,19 +11,10 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/quote"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
-)
-
-var (
-	pageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Windows: look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
-	lookWhy  = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "See whether memory was really gone", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
-		{For: "Much is available", Text: "a limit refused: `ulimit -v unlimited` in the shell that starts it (a number there is one, in KiB), or `sudo sysctl vm.overcommit_memory=0` where it is 2"},
-		{For: "RAM is full", Text: "watch `ps -eo pid,rss,args --sort=-rss | head` while it runs: a climb is a list or cache that grows, a jump is one large load"},
-		{For: "Windows", Text: "Task Manager, Performance, Memory: \"Committed\" at its limit means a larger page file"},
-	}, Cost: "Free"}
-	swapBridge = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Swap, for a peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
 )
 
 func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
@@ -38,15 +29,15 @@ func noneKnown(c *ledger.Case) bool {
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{
 	{
-		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: []string{"LightGBM", "lightgbm/basic.py"},
+		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (std::bad_alloc)",
 		Means:    "C++'s way to say that the system refused memory: RAM, not the graphics card, and never with a size. Growing arrays double, and for a moment the old and the new one are there together, so two thirds in use can be too much. Otherwise a count is wrong: a damaged file, a negative number read as a huge one; then it fails at once, however much is free.",
 		Not:      "A smaller batch on the card, or its allocator settings.",
 		Cures: []cause.Cure{
-			pageFile, lookWhy,
+			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Give it less at a time", Told: "Add data in parts of a fixed size (an index: `add` in blocks of 100,000 vectors), tell containers their size beforehand (`reserve`), fewer threads: each has buffers of its own. With a tenth of the input it runs: it is the size; it fails as before: look for the wrong count or file.", Cost: "Time"},
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
@@ -117,7 +108,7 @@ var bareCards = []cause.Card{
 		Figures: func(*ledger.Case) map[string]string { return map[string]string{"look": "`nvidia-smi`"} },
 	},
 	{
-		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: mpiWords, If: noneKnown,
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(openCLWords, mpiWords...), If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
 		Means:    "A program of its own said so, in words or a code of the driver's.[[ {asked} was wanted and {have} was there: {lacks} too little.]][[ {piece}]] The log does not show who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
@@ -127,7 +118,7 @@ var bareCards = []cause.Card{
 			{Fix: "kill_stale_process", If: fullBefore, Title: "See what is on the card", Cost: "free"},
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: "Your own code", Text: "a tenth of the input shows whether it is the size; then work in blocks, free what is not needed before the next one, and check the sizes that you allocate: results of joins and pairs outgrow their inputs."},
-				{For: "A game or renderer", Text: "smaller textures, a lower resolution, fewer objects."},
+				{For: "Pictures, volumes, scenes", Text: "a lower resolution or a part at a time, fewer objects."},
 				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller pictures."},
 			}},
 			{Fix: "kill_stale_process", If: when.Not(fullBefore), Title: "See what else is on the card", Cost: "free"},
@@ -147,7 +138,7 @@ var bareCards = []cause.Card{
 				{For: "CMake", Text: "`cmake --build build --parallel 1`"},
 				{For: "pip", Text: "`MAX_JOBS=1 pip install PACKAGE` (what you install)"},
 			}, Cost: "A longer build"},
-			swapBridge,
+			calls.SwapBridge,
 			{Fix: "raise_memory_limit", Title: "This one file alone is too large", Told: "`-O1` and no `-g` for it need much less; in a container or WSL raise its memory.", Cost: "A slower program"},
 		},
 		Sources: []string{"gcc/libiberty/xmalloc.c", "ninja/doc/manual.asciidoc"},
@@ -161,7 +152,7 @@ var bareCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Let git use less", Told: "Where git ran out, on the server or here:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
 			{Fix: "stream_dataset", Title: "Fetch less", Told: "`git clone --depth 1 URL`, or `--filter=blob:none`; large files belong into Git LFS.", Cost: "No history at hand"},
-			swapBridge, pageFile,
+			calls.SwapBridge, calls.PageFile,
 		},
 		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.txt", "git/Documentation/config/core.txt"},
 	},
@@ -173,7 +164,7 @@ var bareCards = []cause.Card{
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read it in parts, or mapped", Told: "{instead}", Cost: "Some rewriting"},
-			pageFile, lookWhy, swapBridge,
+			calls.PageFile, calls.LookWhy, calls.SwapBridge,
 		},
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.load.html", "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},
 	},
@@ -181,12 +172,12 @@ var bareCards = []cause.Card{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (MemoryError)",
-		Means:    "Python asked the system for RAM and was refused; the message has no size. On Linux the kernel would rather kill, so that a refusal speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most); on Windows for RAM and page file together. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
+		Means:    "Python asked the system for RAM and was refused; the message has no size. A single array beyond what is free in RAM and swap is refused at once; many small ones would rather get the program killed on Linux, so that a refusal then speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the bound. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
-			pageFile, lookWhy,
+			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Hold less as Python objects", Told: "Numbers in NumPy arrays (4 or 8 bytes each), files line by line (`for line in f`), results written as they come. 32 bit: `python -c \"import struct; print(struct.calcsize('P') * 8)\"`, then install the 64-bit Python.", Cost: "Some rewriting"},
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
@@ -197,9 +188,9 @@ var bareCards = []cause.Card{
 		Means:    "Rust's allocator asked the system for {asked} and was refused: RAM, not the graphics card. A vector that grows doubles, so the {asked} are as a rule the new copy, with half of it, the old one, still there. What else the program holds is not in the line.",
 		Not:      "A build in release or debug: the amount is the same.",
 		Cures: []cause.Cure{
-			pageFile, lookWhy,
+			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Give it less at a time", Told: "A smaller file, batch or thread count (`RAYON_NUM_THREADS=4`: each thread holds buffers); in your own code `Vec::with_capacity`, or chunks in place of one vector.", Cost: "Time"},
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://docs.rs/rayon/latest/rayon/struct.ThreadPoolBuilder.html"},
 	},

@@ -67,7 +67,7 @@ var clues = map[string][]cause.Clue{
 		cause.Said(cause.Likely, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
 	},
 	cause.TrainingStateTooLarge: {
-		cause.Shown("optimizer_node", cause.If(inPool, cause.Strong, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.")),
+		cause.Where(when.All(inPool, optimizerNode), cause.Said(cause.Strong, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.", fact.TFAlloc)),
 	},
 	cause.LeakedProcess: {
 		cause.Said(cause.Strong, "Not even a context could be made: the card was full before this program began.", fact.TFContext),
@@ -136,7 +136,7 @@ func serving(c *ledger.Case) bool   { return c.Phase == "load" || c.Phase == "in
 
 // poolFull: TensorFlow's pool is full, and not with something that a batch has
 // no part in.
-var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) }, cause.First(
+var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) && !weightMade(c) }, cause.First(
 	cause.If(when.Any(poolInPieces, mostOfPool), cause.Hint, "A smaller batch makes this tensor smaller, too."),
 	cause.If(nil, cause.Likely, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit."),
 )).Of(fact.TFAlloc)

@@ -5,6 +5,9 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const cupyGuide = "cupy/docs/source/user_guide/memory.rst"
@@ -29,7 +32,48 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
-		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		ID: "cupy/others", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolSmall(c) && !calls.AtLeast(2*units.GiB)(c) },
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
+		Headline: "was refused {asked}, with hardly anything of its own on the card",
+		Means:    "The figure in brackets is what this process's pool has taken: next to nothing. So CuPy is not what fills the card: another process holds it, or another library in this one (PyTorch, TensorFlow and JAX keep what they took).",
+		Not:      "Smaller arrays or float32: {asked} is little already.",
+		Cures: []cause.Cure{
+			runtimeFirst, endHolder,
+			{Fix: "empty_cache", Title: "Another library in this process: let it give back", Kind: "python", Text: "torch.cuda.empty_cache()   # PyTorch; JAX: XLA_PYTHON_CLIENT_PREALLOCATE=false before the start", Cost: "a little time"},
+			otherCard,
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
+	},
+	{
+		ID: "cupy/driver", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError}, Said: []string{"cupy_backends.", "cupy/cuda/", "cupy.cuda."},
+		Headline: "was refused memory by the driver, beside its own pool",
+		Means:    "CuPy's pool says so in words of its own (\"Out of memory allocating\"); this is the driver's answer to something beside it: the workspace of an FFT, of a solver or a sort, page-locked memory, or the first context. So what the pool keeps unused is in its way as well. The message has no size.",
+		Not:      "`free_all_blocks()` after the failure only: it helps before that call.",
+		Cures: []cause.Cure{
+			{Fix: "empty_cache", Title: "Give back what the pool keeps, before that call", Cost: "a little time", Kind: "python", Text: "del a, b   # what is done with\ncp.get_default_memory_pool().free_all_blocks()\ncp.fft.config.get_plan_cache().clear()   # plans keep their workspaces"},
+			{Fix: "lower_batch_size", Title: "A part at a time, in float32", Cost: "some rewriting", Told: "An FFT needs its result and a workspace as large again: one axis after another (`cp.fft.fft` along each), blocks of the others; complex64 in place of complex128."},
+			runtimeFirst, endHolder,
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/cufft.pyx", "https://docs.cupy.dev/en/stable/user_guide/fft.html"},
+	},
+	{
+		ID: "cupy/spacy", Kinds: []fact.Kind{fact.CuPyAlloc}, Said: []string{"spacy/training/", "spacy/pipeline/", "thinc/layers/", "thinc/backends/", "spacy/language.py"},
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Headline: "filled the card under spaCy: {asked} more did not fit",
+		Means:    "spaCy's layers (thinc) compute on CuPy. A batch takes what its longest text needs, for all texts are padded to it; one very long document is enough.[[ This process's pool held {mine} already.]]",
+		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Smaller batches, in config.cfg", Cost: "slower", Ways: []cause.Way{
+				{For: "Training", Text: "`[training.batcher] size` half of today's (words for `batch_by_padded` and `batch_by_words`), `discard_oversize = true`; `[training] accumulate_gradient = 3` keeps the effect; with a transformer `[components.transformer] max_batch_items = 1024` (4096 by default)."},
+				{For: "Using a model", Text: "`nlp.pipe(texts, batch_size=16)`; `[nlp] batch_size` for evaluation."},
+			}},
+			{Fix: "lower_context", Title: "Cut long documents", Told: "By paragraphs before they go in; a transformer's window: `[components.transformer.model.get_spans] window = 96`.", Cost: "Context across the cuts"},
+			endHolder,
+		},
+		Sources: []string{"https://spacy.io/api/data-formats#config", "spacy/training/batchers.py", "https://spacy.io/api/transformer"},
+	},
+	{
+		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py", "cuml.", "cuml/", "umap.pyx"},
 		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "or cuDF, through RMM, found the card full",
 		Means:    "RMM gives the RAPIDS libraries their memory and asked the driver directly: the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies of it. `nvidia-smi` before the start decides.",
@@ -55,7 +99,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},
 	{
-		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(80*units.GiB)(c) },
+		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && calls.AtLeast(80*units.GiB)(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "was asked for {asked} in one piece, which fits hardly any card",
 		Means:    "One array, or one temporary of an expression, was to be {asked}. As a rule broadcasting made it: an axis more (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
@@ -68,6 +112,22 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
 	},
 	{
+		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolLarge(c) && !calls.AtLeast(256*units.MiB)(c) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: poolTaken,
+		Headline: "filled the card by itself: even {asked} more did not fit",
+		Means:    "This process's own pool held {mine}, so other programs are not the matter, nor is this array: {asked} is only the last straw.[[ {age}]] What fills it is the work of a step, or arrays that are kept from one step to the next; if memory climbs until it fails, it is the second.",
+		Not:      "A smaller array in that line; `free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less in one step", Cost: "slower", Ways: []cause.Way{
+				{For: "Training", Text: "half the batch, by the script's own option (Chainer and ESPnet: `--batchsize`, `--batch-size`), and a cap on the longest sample: one long sequence decides."},
+				{For: "Arrays", Text: "a part at a time: `for part in np.array_split(x, 8): out.append(cp.asnumpy(f(cp.asarray(part))))`"},
+			}},
+			{Fix: "detach_accumulated", Title: "It climbs: let go of what is kept", Cost: "none", Told: "Results in lists as NumPy (`cp.asnumpy`) or as numbers (`float(loss)`; in Chainer `loss.data`, as a Variable keeps its whole graph), and `del` large arrays at the end of a step."},
+			{Fix: "half_precision", Title: "float32 in place of float64", Told: "`dtype=cp.float32` where arrays are made: half of everything, if they are 64 bit now.", Cost: "Seven digits"},
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/variable.py"},
+	},
+	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "had no room for {asked} more on the card",
@@ -77,7 +137,8 @@ var cupyCards = []cause.Card{
 		Cures: []cause.Cure{
 			partsOnCard,
 			{Fix: "half_precision", Title: "Use float32 instead of float64", Kind: "python", Text: "x = cp.asarray(x, dtype=cp.float32)   # NumPy arrays are float64 unless told otherwise", Cost: "Seven digits instead of sixteen"},
-			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)   # before the first array", Cost: "Slow once it spills; Linux only in practice"},
+			{Fix: "cpu_offload", If: when.Not(reader.OnWindows), Title: "Let it spill into system memory", Kind: "python", Text: "cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)   # before the first array", Cost: "Slow once it spills; Linux only in practice"},
+			{Fix: "empty_cache", Title: "Fewer temporaries", Told: "In place: `a += b`, `cp.multiply(a, b, out=a)`; `del` what is done with before the next large step.", Cost: "None"},
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
@@ -85,7 +146,7 @@ var cupyCards = []cause.Card{
 
 var onnxCards = []cause.Card{
 	{
-		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
+		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: calls.AtLeast(cause.Absurd),
 		Cause: cause.SoftwareBug, Weight: cause.Decisive,
 		Headline: "asked for a buffer whose size is no size: a length went wrong",
 		Means:    "No machine has that much. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
@@ -110,7 +171,7 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return crumb(c) && c.Backend == "" },
+		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return calls.Crumb(c) && c.Backend == "" },
 		Cause: cause.HostMemory, Weight: cause.Fair,
 		Headline: "was refused even {asked}: memory was full before",
 		Means:    "{asked} is next to nothing, so this node is not what filled it. The allocator has the same name for RAM and for the card, and the line does not say which; look at both. Each session, and each process or thread with a session of its own, keeps an arena that grows to its largest run and never shrinks.",
@@ -153,12 +214,12 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
-		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "was refused by the driver: the card is full",
 		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
 		Not:      "Restarting the same number of processes: each takes its share again.",
 		Cures: []cause.Cure{
-			lookAtCard,
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Told: "Full before the start: end what holds it (an earlier python, another model).", Cost: "a look is free"},
+			{Fix: "lower_resolution", Title: "It grows with the input: smaller pictures, shorter inputs, one at a time", Told: "The arena keeps what its largest input needed.", Cost: "Detail"},
 			{Fix: "lower_num_workers", Title: "One session for all threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session costs its own copy of the weights.", Cost: "None as a rule"},
 			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_use_max_workspace\": \"0\"})]", Cost: "Slightly slower convolutions"},
 		},
@@ -172,11 +233,35 @@ func onCardWork(c *ledger.Case) bool {
 	return r >= cause.Crumb && r < cause.Unusual && c.Backend != "cpu"
 }
 
+// Pools that say something of who fills the card. A count beyond any card is a
+// counter that only grows, or another's.
+const (
+	hardlyTaken = 64 * units.MiB
+	largePool   = 2 * units.GiB
+	mostOfCards = 512 * units.GiB
+)
+
+func poolSmall(c *ledger.Case) bool {
+	a := c.F().Allocated
+	return a != nil && a.Bytes < hardlyTaken && c.Contains("allocated so far")
+}
+
+func poolLarge(c *ledger.Case) bool {
+	a := c.F().Allocated
+	return a != nil && a.Bytes >= largePool && a.Bytes < mostOfCards
+}
+
 // poolTaken explains the figure in brackets where the message has one.
 func poolTaken(c *ledger.Case) map[string]string {
-	out := map[string]string{"brackets": ""}
-	if c.Contains("allocated so far") {
-		out["brackets"] = "The figure in brackets counts what this process's pool has taken, not the card's size."
+	out := map[string]string{"brackets": "", "age": ""}
+	switch a := c.F().Allocated; {
+	case a != nil && a.Bytes >= mostOfCards:
+		out["brackets"] = "The figure in brackets, " + units.Amount(a.Bytes) + ", is no card's: a counter that went wrong or only adds up; it says nothing about how full the card is."
+	case c.Contains("allocated so far") && a != nil:
+		out["brackets"] = "This process's pool had " + units.Amount(a.Bytes) + " of the card already; the message does not say how large the card is."
+	}
+	if c.Contains("bytes (total ") {
+		out["age"] = "A message of CuPy 6 or older, as Chainer's programs use it."
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -29,7 +30,7 @@ var forkCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Fewer workers, started before the data", Told: "`num_workers=0` (or `Pool(1)`) shows whether it is that; then 1 or 2. Start the pool or the loader's first epoch before large arrays are loaded, and hold data memory-mapped. In Python 3 `multiprocessing.set_start_method(\"forkserver\")` at the very start copies a small process in place of this one.", Cost: "Data may be slower"},
 			overcommits,
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Later:   "It fails after hours, not at the start: the parent or its workers grow; watch `ps -eo pid,rss,args --sort=-rss | head`.",
 		Sources: []string{"cpython/Lib/multiprocessing/popen_fork.py", "cpython/Lib/multiprocessing/context.py", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
@@ -43,7 +44,7 @@ var forkCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Start it while the script is small", Told: "Before large arrays are loaded, or from a helper process that is started first and does nothing else. Python 3.10 and later use `vfork` on Linux, which needs no such room: `python --version`.", Cost: "Some rewriting"},
 			overcommits,
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Sources: []string{"cpython/Modules/_posixsubprocess.c", "https://docs.python.org/3/whatsnew/3.10.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},

@@ -11,6 +11,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -22,7 +24,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
-	Cards:   slices.Concat(runtimeCards, forkCards, bareCards),
+	Cards:   slices.Concat(calls.BareCalls(), runtimeCards, []cause.Card{openCLCard}, forkCards, bareCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {
@@ -96,7 +98,7 @@ var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
 	Work: "text-inference", Edits: "code", Language: "rust", Script: "candle",
 	Like:  []*program.Program{&Frameworks},
-	Cards: candleCards,
+	Cards: local.CandleCards,
 }
 
 // imageLike: an array of pixels, or a network that as a rule gets one.

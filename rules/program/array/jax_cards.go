@@ -8,7 +8,9 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -28,12 +30,6 @@ func preallocation(c *ledger.Case) []step.Step {
 		step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, name, ".50"),
 		{Kind: "text", Text: "One of the two: without preallocation JAX takes what it needs, with a share of .50 half the card. Set them before JAX starts. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
 	}
-}
-
-func crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Crumb }
-
-func atLeast(bytes int64) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }
 
 // leastCard is the smallest card that could give what was asked for.
@@ -57,21 +53,21 @@ var jaxCards = []cause.Card{
 		Not:      "A smaller batch: the pool was not what ran out.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "A smaller pool for JAX", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
-			lookAtCard,
+			endHolder,
 			{Fix: "restart_session", Title: "Restart the kernel, one notebook on the card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
 	{
-		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
+		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card full: even {asked} was refused",
 		Means:    "{asked} is next to nothing, so the card was full before this request. On GPUs JAX takes 75 % of the card at its first operation. A second JAX process, a notebook's kernel, or PyTorch or TensorFlow in the same program then leaves nothing. If nobody else is on the card, this program has filled its own 75 %.",
 		Not:      "A smaller batch, as long as another process holds the card.",
 		Cures: []cause.Cure{
-			lookAtCard,
-			{Fix: "limit_framework_preallocation", Title: "Share the card on purpose", Told: "Before JAX is imported, in each process that shares the card:", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false", Cost: "More fragmentation"},
-			{Fix: "select_gpu", Title: "Give this process a card of its own", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"},
+			runtimeFirst, endHolder, jaxNoPool,
+			{Fix: "lower_batch_size", Title: "It filled its own 75 %: less at once", Told: "It fails alone on the card, in a fresh process: half the batch or the length; a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
+			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},
 	},
@@ -89,7 +85,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
 	},
 	{
-		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: atLeast(96 * units.GiB),
+		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted {asked} at once, which is more than a card has",
 		Means:    "One compiled program asked for {asked}. As a rule a `vmap` or a broadcast computes every pair of rows at the same time, or one side of an array is far larger than meant. The shapes tell which, and can be printed without computing anything.",
@@ -105,8 +101,8 @@ var jaxCards = []cause.Card{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had no room for the results of one call: {out}",
-		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
-		Not:      "bfloat16 or checkpoints inside the function, where the results keep their type; `jax.clear_caches()`.",
+		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes {scratch} more.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
+		Not:      "Checkpoints inside the function for the results, which stay; `jax.clear_caches()`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Ask for fewer results at a time, and move each part to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
 			{Fix: "cpu_offload", Title: "Or compute this call on the CPU", Told: "RAM takes {out} more easily.", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
@@ -116,7 +112,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
 	},
 	{
-		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
+		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: calls.AtLeast(cause.Crumb),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had no room for a program's scratch memory: {asked}",
 		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
@@ -130,7 +126,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/large-request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool {
-			return c.Backend != "tpu" && atLeast(16*units.GiB)(c) && !atLeast(96*units.GiB)(c)
+			return c.Backend != "tpu" && calls.AtLeast(16*units.GiB)(c) && !calls.AtLeast(96*units.GiB)(c)
 		}, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Figures:  leastCard,
@@ -145,13 +141,14 @@ var jaxCards = []cause.Card{
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
-		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
+		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "had no room for {asked} on the device",
 		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
 		Not:      "`jax.clear_caches()`: it drops compiled programs, hardly any of the card's memory.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See who is on the card; alone, let JAX have more of it", Told: "End an old python or notebook. Alone there, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
+			runtimeFirst,
+			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "See who is on the card; alone, let JAX have more of it", Told: "End an old python or notebook. Alone there, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "In training: checkpoint the blocks", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 		},
@@ -267,8 +264,8 @@ func mostlyResults(c *ledger.Case) bool {
 // resultFigures are what a function returns, of the table that XLA prints.
 func resultFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": ""}
-	if b := c.F().ComputeBuffer; b != nil {
-		out["scratch"] = b.String()
+	if out["scratch"] = "hardly anything"; c.F().ComputeBuffer != nil {
+		out["scratch"] = c.F().ComputeBuffer.String()
 	}
 	shape, _ := c.Fact("xla_shape")
 	out["shape"] = shape.Text

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -38,7 +39,7 @@ var onnxRestCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/providers/dml/DmlExecutionProvider/src/BucketizedBufferAllocator.cpp", "https://learn.microsoft.com/en-us/windows/win32/seccrypto/common-hresult-values", "https://onnxruntime.ai/docs/execution-providers/DirectML-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/session", Kinds: arenas, If: when.All(inSession, when.Not(atLeast(cause.Absurd))),
+		ID: "onnxruntime/session", Kinds: arenas, If: when.All(inSession, when.Not(calls.AtLeast(cause.Absurd))),
 		Headline: "had no room for a model while its session was made",
 		Means:    "It failed before the first run: what was wanted[[ ({asked})]] is for the weights of this model, beside what was there already. The allocator has the same name for RAM and for the card, and the message does not say which. Each session, and each instance on a server, has weights and an arena of its own; the arena grows in powers of two unless told otherwise, so a request may be twice what is needed.",
 		Not:      "A smaller batch or input: none was computed yet.",
@@ -52,21 +53,21 @@ var onnxRestCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", ortCUDA},
 	},
 	{
-		ID: "onnxruntime/ram", Kinds: arenas, If: when.All(onCPU, when.Not(atLeast(cause.Unusual))),
+		ID: "onnxruntime/ram", Kinds: arenas, If: when.All(onCPU, when.Not(calls.AtLeast(cause.Unusual))),
 		Headline: "was refused[[ {asked} of]] RAM in one node",
 		Means:    "The node ran on the processor, so it was the computer's RAM. Its result or working memory[[, {asked},]] follows from the size of the input; each session and each thread with one keeps an arena that grows to its largest run and is not given back.",
 		Not:      "A smaller model file: the buffer is for activations. Settings for a graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller input", Told: "Scale pictures down before they go in: half the width and height is a quarter of the buffer; long texts and sounds in parts.", Cost: "detail"},
 			{Fix: "lower_batch_size", Title: "One sample for each run", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", If: func(c *ledger.Case) bool { return c.Reader.Writes("python") && c.Reader.Edits == "code" }, Cost: "more calls"},
-			pageFile, lookWhy,
+			calls.PageFile, calls.LookWhy,
 			{Fix: "lower_num_workers", Title: "One session for all threads, without the arena", Kind: "python", If: func(c *ledger.Case) bool { return c.Reader.Writes("python") }, Text: "options = onnxruntime.SessionOptions()\noptions.enable_cpu_mem_arena = False   # RAM goes back after each run\nsession = onnxruntime.InferenceSession(path, options)", Cost: "some speed"},
-			swapBridge,
+			calls.SwapBridge,
 		},
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/get-started/with-c.html"},
 	},
 	{
-		ID: "onnxruntime/run", Kinds: []fact.Kind{fact.ORTAlloc}, If: when.Not(atLeast(cause.Unusual)),
+		ID: "onnxruntime/run", Kinds: []fact.Kind{fact.ORTAlloc}, If: when.Not(calls.AtLeast(cause.Unusual)),
 		Headline: "had no room for a buffer of one node",
 		Means:    "A node wanted memory for its result or its work[[, {asked},]] and the message does not say more: neither how much there was, nor whether it was RAM or the card, for the allocator has the same name in both. Such buffers follow from the size of the input.",
 		Not:      "A smaller model file, if it fails with large input only.",
@@ -91,4 +92,21 @@ func directFigures(c *ledger.Case) map[string]string {
 		return map[string]string{"doing": "ran the model", "stage": "It failed in a run: the work on this input, beside the weights."}
 	}
 	return map[string]string{"doing": "", "stage": "At the first run it is the model, later the work on a large input."}
+}
+
+// ocrCards are about models that read text in pictures.
+var ocrCards = []cause.Card{
+	{
+		ID: "onnxruntime/ocr", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"Name:'p2o.", "Name:'p2o", "RapidOCR", "rapidocr", "PaddleOCR"}, If: when.Not(calls.AtLeast(cause.Absurd)),
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "had no room for {asked} in a node of an OCR model: the picture is large",
+		Means:    "Names that begin with `p2o.` are models of PaddleOCR (RapidOCR and its like run them). The finder of text gets the whole picture, and what it keeps grows with width x height: {asked} is a single layer's. The allocator has one name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest picture needed, so after several pictures less is left.",
+		Not:      "A quantised model: the buffer is for the picture.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Cap the picture's side", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
+			{Fix: "restart_session", Title: "One alone works, several fail: one engine, one at a time", Told: "Make the engine once and reuse it, no parallel calls; a new one (or process) after some hundred pictures gives back what the arena keeps.", Cost: "Loads again"},
+			{Fix: "raise_memory_limit", Title: "A 64-bit build, and the limit of what it runs in", Told: "A 32-bit application ends at 2 GB; a container's or Java's native memory has a limit of its own.", Cost: "Free to look"},
+		},
+		Sources: []string{"https://rapidai.github.io/RapidOCRDocs/", "https://github.com/PaddlePaddle/Paddle2ONNX", "onnxruntime/core/framework/bfc_arena.cc"},
+	},
 }

@@ -1,9 +1,12 @@
 package array
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -22,5 +25,5 @@ var Pandas = program.Program{
 		"half_precision": step.Paste("python", "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\", \"n\": \"int32\"})   # text columns take most; df.memory_usage(deep=True) shows which"),
 		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both sides multiply the rows"),
 	},
-	Cards: pandasCards,
+	Cards: slices.Concat(calls.TableCards, calls.PandasCards),
 }

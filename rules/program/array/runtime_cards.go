@@ -1,16 +1,20 @@
 package array
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // builds are words of TensorRT's builder, deserialises of what loads its engines.
 var (
-	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig"}
+	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
 	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size"}
 	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
@@ -20,13 +24,14 @@ var (
 // runtimeCards are about libraries that other programs run on.
 var runtimeCards = []cause.Card{
 	{
-		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: builds, Unsaid: loads, If: ofTensorRT,
+		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: builds, Unsaid: loads, If: ofTensorRT,
 		Headline: "had no room on the card to build a TensorRT engine",
 		Means:    "TensorRT tries several ways (tactics) to compute each layer, on the card and with their working memory[[; {asked} was one of them]]. One that does not fit is skipped; where none of a layer's fits, it gives up (\"Could not find any implementation\"). So building needs more than running, by the largest shapes that the engine is to take.",
 		Not:      "A smaller batch when it runs: the engine is made for its largest one now.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Build with the card empty", Told: "Nothing else on it, and not inside the program that holds the same model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
+			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "A Jetson: free its memory, which card and processor share", Told: "Without the desktop (`sudo systemctl stop gdm3`), swap for the processor's part, a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
 			{Fix: "half_precision", Title: "In 16 bit", Told: "trtexec: `--fp16` (versions that no longer have it take a network exported in fp16); in an app its half-precision option.", Cost: "hardly any loss"},
 			{Fix: "lower_resolution", Title: "One layer alone is too large: change the network", Told: "The name in \"implementation for node\" says which; often an attention or a loop that the export made into one block. Export it with a shorter length, or in parts.", Cost: "some work"},
 		},
@@ -73,12 +78,12 @@ var runtimeCards = []cause.Card{
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"},
 	},
-	arrowCard, bufferCard, fluidCard,
+	arrowCard, local.BufferCard, local.FluidCard,
 }
 
 // arrowCard is about a column that grows in one buffer.
 var arrowCard = cause.Card{
-	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(atLeast(cause.Absurd)),
+	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
 	Means:    "Arrow keeps each column in one buffer, and one that grows is moved into one twice as large, so that for a moment both are there:[[ {asked} is the new one]]. A few large values (pictures, long texts) in a batch of rows, or all the rows at once, make them so large. Several processes (`num_proc`) each have their own.",
@@ -90,23 +95,9 @@ var arrowCard = cause.Card{
 			{For: "pandas", Text: "`columns=[...]`, and parts in place of one table"},
 		}, Cost: "some rewriting"},
 		{Fix: "lower_num_workers", Title: "One process", Told: "`num_proc=1`: each of them holds buffers like that.", Cost: "slower"},
-		pageFile, lookWhy, swapBridge,
+		calls.PageFile, calls.LookWhy, calls.SwapBridge,
 	},
 	Sources: []string{"arrow/cpp/src/arrow/memory_pool.cc", "https://huggingface.co/docs/datasets/package_reference/main_classes", "https://arrow.apache.org/docs/python/parquet.html"},
-}
-
-// bufferCard is about JavaScript, in a browser or in Node.js.
-var bufferCard = cause.Card{
-	ID: "other/array-buffer", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.NativeAlloc}, Said: []string{"Array buffer allocation failed", "WebAssembly.Memory(): could not allocate", "Cannot enlarge memory arrays"},
-	Headline: "was refused one array in JavaScript",
-	Means:    "The JavaScript engine could not give one array (ArrayBuffer), or WebAssembly's memory: a file that is read whole, as a rule a model. Such an array ends at 2 GB in older engines, WebAssembly at 4 GB (32-bit addresses), a tab often at less, whatever RAM the computer has. The message does not say how much was wanted.",
-	Not:      "`--max-old-space-size`: arrays lie outside that heap. More RAM, if the file is above 2 GB.",
-	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "A smaller or quantised model", Told: "Below 1 GB it loads nearly anywhere. transformers.js: `dtype: \"q8\"` or `\"q4\"` in place of fp32 is a quarter or an eighth.", Cost: "some quality"},
-		{Fix: "restart_session", Title: "Close the tab and the browser, then try again", Told: "An array needs one free stretch of addresses; other models in the same tab, and a 32-bit browser, leave none. On phones a tab has far less.", Cost: "free"},
-		{Fix: "stream_dataset", Title: "Your own code: in parts", Told: "Read the file as a stream, or in several files (ONNX: external data), in place of one array; let go what was copied.", Cost: "some rewriting"},
-	},
-	Sources: []string{"https://developer.mozilla.org/en-US/docs/Web/JavaScript/Reference/Errors/Invalid_array_length", "https://developer.mozilla.org/en-US/docs/WebAssembly/Reference/JavaScript_interface/Memory/Memory", "https://huggingface.co/docs/transformers.js/guides/dtypes"},
 }
 
 func torch(c *ledger.Case) bool { return c.In("pytorch") }
@@ -114,21 +105,6 @@ func torch(c *ledger.Case) bool { return c.In("pytorch") }
 // ofTensorRT: its own words are near, and it is not a language model's engine,
 // which TensorRT-LLM says more of.
 func ofTensorRT(c *ledger.Case) bool { return c.Near(tensor...) && !c.In("tensorrt-llm") }
-
-// fluidCard is about PaddlePaddle's pool, which its first versions took whole.
-var fluidCard = cause.Card{
-	ID: "other/fluid-pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"enforce allocating <= available failed"},
-	Cause: cause.LeakedProcess, Weight: cause.Strong,
-	Headline: "could not take its pool at the start: {free} of the card was free, {asked} wanted",
-	Means:    "PaddlePaddle of that time takes its share of the card in one piece before anything runs: 0.92 of it unless told otherwise, so {asked} is the pool, not what your network needs. Only {free} was free: something else holds the rest, as a rule an earlier run or another user.",
-	Not:      "A smaller batch or network: it failed before there was either.",
-	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See who holds the card, and end it", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
-		{Fix: "limit_framework_preallocation", Title: "The other has to stay: a smaller share", Told: "A part of the whole card, below what is free; before the start:", Kind: "env", Text: "export FLAGS_fraction_of_gpu_memory_to_use=0.1", Cost: "room for small networks only"},
-		{Fix: "select_gpu", Title: "Or another card", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
-	},
-	Sources: []string{"paddle/fluid/platform/gpu_info.cc", "https://www.paddlepaddle.org.cn/documentation/docs/en/guides/flags/memory_en.html"},
-}
 
 // crowdedCards are TensorFlow's where the figures show that others hold the card.
 var crowdedCards = []cause.Card{{
@@ -159,6 +135,31 @@ func theirs(c *ledger.Case) int64 {
 	return total(c) - f.Free.Bytes - max(f.Allocated.Bytes, bytesOf(f.Limit)) - ledger.DriverContext
 }
 
+// beyondCard: more was asked for than the whole card has, by the driver's count.
+func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
+
+func beyondFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"times": ""}
+	if t := total(c); t > 0 {
+		out["times"] = strconv.FormatInt(max(ledger.Requested(c)/t, 1), 10)
+	}
+	return out
+}
+
+var beyondCards = []cause.Card{{
+	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard, Figures: beyondFigures,
+	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+	Headline: "wanted {asked} in one piece, of a card of {total}",
+	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
+	Not:      "Ending other programs, memory fractions, another allocator, a card of twice the size.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "One sample at a time, and a cap on the length", Told: "A micro batch of 1 and half the length show which side it is: half as much is the batch, a quarter the length. A server or trainer in front has options for both (micro batch size, maximum length).", Cost: "Slower"},
+		{Fix: "fix_shape", Title: "See the shapes without computing", Told: "JAX: `f` and `x` are the function that fails and its input; TensorFlow: `tf.debugging` or `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
+		{Fix: "efficient_attention", Title: "Never write that matrix", Told: "A fused attention (`jax.nn.dot_product_attention(..., implementation=\"cudnn\")`), scores in chunks (`jax.lax.map` over parts of the sequence), `jax.checkpoint` around the blocks.", Cost: "None as a rule"},
+	},
+	Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc", "https://docs.jax.dev/en/latest/jax.nn.html", "jax/_src/lax/control_flow/loops.py"},
+}}
+
 // tensorFlowRestCards hold where none of TensorFlow's does.
 var tensorFlowRestCards = []cause.Card{
 	{
@@ -179,20 +180,45 @@ var tensorFlowRestCards = []cause.Card{
 		Means:    "\"Dst tensor is not initialized\" is a full card in other words: a copy from RAM found no room. Either another process holds the card (TensorFlow of a second notebook takes nearly all of it), or what goes there at once is too large: arrays that `fit` gets whole, or a batch.",
 		Not:      "Initialising variables: the words mean memory.",
 		Cures: []cause.Cure{
-			lookAtCard,
+			runtimeFirst, endHolder,
 			{Fix: "stream_dataset", Title: "The card was empty: keep arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
 			{Fix: "lower_batch_size", Title: "And a smaller batch", Told: "A quarter, to see whether it is that.", Cost: "slower"},
 		},
 		Sources: []string{tfGuide},
 	},
 	{
-		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU,
+		ID: "tensorflow/eager", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"failed to allocate memory [Op:"}, If: offCPU, Figures: madeFigures,
+		Headline: "had no room on the card for the result of one operation[[ (`{node}`)]]",
+		Means:    "TensorFlow says no more here: neither how large it was nor what is on the card. It ran outside of a compiled step: making weights (`Mul` and `Add` are parts of an initializer), preparing all the data at once, or a loop of your own. If it fails while the model is made, the card was full before: another process or notebook.",
+		Not:      "Memory growth for a card that this program fills by itself.",
+		Cures: []cause.Cure{
+			runtimeFirst, endHolder,
+			{Fix: "lower_batch_size", Title: "It was data: in batches, or on the CPU", Told: "A model called directly on an array (`model(x)`) takes all of it: `model.predict(x, batch_size=8)`. Preparation of arrays: NumPy, or `with tf.device(\"/CPU:0\"):`.", Cost: "slower"},
+			{Fix: "use_smaller_model", Title: "It was the model: see its weights", Told: "`model.summary()`: 4 bytes a weight, 16 with Adam in training; a Dense layer behind `Flatten` or a large Embedding is most of it as a rule.", Cost: "perhaps accuracy"},
+		},
+		Sources: []string{"tensorflow/core/common_runtime/eager/kernel_and_device.cc", tfGuide},
+	},
+	{
+		ID: "tensorflow/xla", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Framework == "tensorflow" }, Figures: resultFigures,
+		Headline: "had no room for the working memory of a step compiled by XLA[[: {asked}]]",
+		Means:    "With `jit_compile` (Keras 3 turns it on by itself where it can) XLA compiles the step and asks for all its working memory in one piece; \"preallocated temp\" in the table below is that. It grows with the batch; without XLA the same step takes memory piece by piece and as a rule needs a little more or less. What else is on the card the message does not say.",
+		Not:      "Memory growth: the piece stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`batch_size=` in `fit`, `.batch(...)` with tf.data; again if need be.", Cost: "slower per sample"},
+			{Fix: "upgrade_version", Title: "Without XLA, to compare", Told: "`model.compile(..., jit_compile=False)`; in functions of your own take `jit_compile=True` out, and `TF_XLA_FLAGS=--tf_xla_auto_jit=...` from the environment.", Cost: "slower as a rule"},
+			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")` before the model is built.", Cost: "fast on RTX and newer cards"},
+			runtimeFirst, endHolder,
+		},
+		Sources: []string{"keras/src/trainers/trainer.py", "https://www.tensorflow.org/xla", "xla/service/buffer_assignment.cc"},
+	},
+	{
+		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: madeFigures,
 		Headline: "filled its share of the card",
-		Means:    "One more tensor did not fit; the message of this version does not say how large it was or what there is. It is the last straw, not the whole need: the activations of a step fill the card up to there, and they grow with the batch, in training more than otherwise. Another process on the card would make it fail as well.",
+		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]; the message does not say what there is. It is the last straw, not the whole need: the activations of a step fill the card up to there, and they grow with the batch, in training more than otherwise. Another process on the card would make it fail as well.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
-			lookAtCard,
+			runtimeFirst, endHolder,
 			{Fix: "lower_resolution", Title: "Smaller pictures, shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
@@ -208,4 +234,21 @@ func otherFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
+}
+
+// openCLWords are OpenCL's names for memory that is not to be had.
+var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_INVALID_BUFFER_SIZE"}
+
+// openCLCard is about programs that compute through OpenCL.
+var openCLCard = cause.Card{
+	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown,
+	Headline: "was refused memory on the card by OpenCL",
+	Means:    "OpenCL makes a buffer in words first and places it when it is used, so the call that fails (a write, a kernel) need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer above what the device gives in one piece (often a quarter of its memory, `CL_DEVICE_MAX_MEM_ALLOC_SIZE`); all buffers together. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or local memory.",
+	Not:      "More RAM, as a rule; CUDA's and PyTorch's settings.",
+	Cures: []cause.Cure{
+		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Told: "`clinfo` lists each device with its memory and the largest piece. Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
+		{Fix: "lower_batch_size", Title: "Smaller work for each call", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of it, again if need be; your own code: buffers below the largest piece, split in two."},
+		{Fix: "upgrade_version", Title: "It failed with little work and an empty card: driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the program's newest version; a restart of the machine after a crash of the driver."},
+	},
+	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -34,7 +36,7 @@ var JAX = program.Program{
 		"limit_framework_preallocation": preallocation,
 	},
 	Checks: frameworkChecks,
-	Cards:  jaxCards,
+	Cards:  slices.Concat(jaxStateCards, jaxCards),
 }
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {
@@ -63,12 +65,12 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(crowdedCards, tensorFlowCards, tensorFlowRestCards),
+	Cards:  slices.Concat(startCards, beyondCards, crowdedCards, madeCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.
 var CuPy = program.Program{
-	Name: "cupy", Shown: "CuPy", Rank: 56,
+	Name: "cupy", Shown: "CuPy", Rank: 56, Proofs: []string{"cupy_backends.", "cupy/cuda/", "cupy.cuda."},
 	Edits: "code", Language: "python", Script: "cupy-script",
 	Sources: program.Sources{"cupy/cuda/memory.pyx": "CUPY_GPU_MEMORY_LIMIT"},
 	Like:    []*program.Program{&Frameworks},
@@ -105,7 +107,7 @@ var ONNXRuntime = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(onnxCards, onnxRestCards),
+	Cards:  slices.Concat(ocrCards, onnxCards, onnxRestCards),
 }
 
 // MLX is what is peculiar to MLX.
@@ -124,7 +126,7 @@ var MLX = program.Program{
 		},
 		"lower_context": step.Paste("shell", "mlx_lm.generate --max-kv-size 4096 --prompt - < prompt.txt   # and a shorter prompt"),
 	},
-	Cards: mlxCards,
+	Cards: local.MLXCards,
 }
 
 // NumPy is what is peculiar to NumPy.
@@ -135,7 +137,7 @@ var NumPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},
-	Cards: numpyCards,
+	Cards: slices.Concat(calls.CallCards, calls.NumPyCards),
 }
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {

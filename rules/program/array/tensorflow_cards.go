@@ -2,6 +2,7 @@ package array
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -9,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -28,25 +30,44 @@ func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
 // ordinary: the pool was full in a step, and the figures show nothing narrower.
 func ordinary(c *ledger.Case) bool {
-	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !wholeDataset(c) && !weightGradient(c) && c.Signal("optimizer_node") == nil
+	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !wholeDataset(c) && !weightGradient(c) && !optimizerNode(c) && !weightMade(c) && !pairs(c) && !hardlyAny(c)
 }
 
 // weightGradient: the tensor that was refused is the gradient of a matrix of
 // weights. The second product of MatMul's gradient is that of the weights
 // (tensorflow/python/ops/math_grad.py); AddN sums up one for each use of them.
 func weightGradient(c *ledger.Case) bool {
-	return offCPU(c) && len(sides(c)) == 2 && c.Near(weightProduct)
+	return offCPU(c) && len(calls.Sides(c)) == 2 && c.Near(weightProduct)
 }
 
 const weightProduct = "_grad/MatMul_1"
 
 // beforeKeras2: the message is of TensorFlow 1, which knows no policy of Keras for
 // 16 bit.
-func beforeKeras2(c *ledger.Case) bool { return c.Signal("tensorflow_1") != nil }
+func beforeKeras2(c *ledger.Case) bool { return c.Near(sessionWords...) }
 
-var growth = cause.Cure{Fix: "limit_framework_preallocation", Title: "Let TensorFlow grow instead", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"}
+// sessionWords stand in tracebacks of a session, which TensorFlow 2 has no more.
+var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train("}
 
 var tensorFlowCards = []cause.Card{
+	{
+		ID: "tensorflow/cpu-batch", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
+			s := calls.Sides(c)
+			return onCPU(c) && len(s) >= 3 && s[0] > 1 && s[0] <= 1024 && !calls.AtLeast(8*units.GiB)(c)
+		}, Said: []string{"by allocator cpu", "by allocator mklcpu"}, Figures: tensorFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "was refused {asked} of the computer's RAM for one batch",
+		Means:    "The allocator in the message is the CPU's, so it is RAM that ran out, not the card's memory.[[ The first side of the shape, {batch}, is the batch as a rule: {each} for each sample in this one tensor.]] Beside it RAM holds what the input pipeline keeps ready (shuffle, prefetch, queues, parallel calls), and the whole step, if no card is used at all.",
+		Not:      "GPU settings such as memory growth: this tensor is not on a card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "By the script's own option, `batch_size=` in `fit`, or `.batch(...)`.", Cost: "Slower"},
+			{Fix: "lower_num_workers", Title: "Keep fewer batches ready", Told: "tf.data: `prefetch(1)`, `num_parallel_calls=2`, a shuffle buffer of some hundred samples (it holds them whole), no `cache()`; queues of TensorFlow 1: a smaller `capacity` and `num_threads` in `tf.train.batch`.", Cost: "The card may wait"},
+			{Fix: "lower_resolution", Title: "Smaller samples, and bytes as long as possible", Told: "Resize or crop before batching; uint8 until the last step is a quarter of float32.", Cost: "Detail"},
+			{Fix: "upgrade_version", Title: "It should have run on the card: see that TensorFlow finds it", Told: "`tf.config.list_physical_devices(\"GPU\")` (TensorFlow 1: `tf.test.is_gpu_available()`); an empty list means a build without CUDA, or a driver that does not match.", Cost: "Free to look"},
+			calls.LookCommitted, calls.LookRAM,
+		},
+		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc", "https://www.tensorflow.org/guide/data_performance"},
+	},
 	{
 		ID: "tensorflow/cpu", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"by allocator cpu", "by allocator mklcpu"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -61,20 +82,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
-		ID: "tensorflow/weight-made", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, func(c *ledger.Case) bool { return c.Asked.Bytes < units.GiB/4 }), Said: []string{"Assign[T=DT_", "/Initializer/", "/initial_value"}, Unsaid: []string{"optimizer/", "/Adam/"},
-		Cause: cause.LeakedProcess, Weight: cause.Decisive,
-		Headline: "had no room on the card for the weights, before the first step",
-		Means:    "The node that failed makes a weight ({asked}): no data was read yet. A weight of that size is small, so the card was full already: another process or notebook holds it, or TensorFlow's own share does, from a model made before in this process. Only where the weights come to gigabytes is it the model.",
-		Not:      "A smaller batch or picture: none is there yet.",
-		Cures: []cause.Cure{
-			lookAtCard,
-			{Fix: "restart_session", Title: "Restart the kernel before each training", Cost: "the session is lost", Told: "An earlier model, or a training that failed, keeps its share until the process ends; `tf.keras.backend.clear_session()` frees it for models of the same process only."},
-			{Fix: "limit_framework_preallocation", Title: "Several processes have to share the card", Cost: "none as a rule", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start, in each of them; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
-		},
-		Sources: []string{bfcAllocator, tfGuide},
-	},
-	{
-		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: []string{"gradient_tape", "train_function", "Epoch 1/"},
+		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: append([]string{"gradient_tape", "train_function", "Epoch 1/"}, madeWords...),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card while predicting: a tensor of {asked} did not fit",
 		Means:    "It failed in inference, where no gradients are kept, so {asked} for one tensor is much. Its first number is how many samples were handled at once. Calling the model directly on an array, or joining all outputs on the card, makes that the whole data set.",
@@ -87,23 +95,24 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
 	{
-		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
+		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: sessionWords, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "The samples that go into `feed_dict`; a script's own option sets them (batch size, views, passes or samples at a time), so set that to 1 first, to see whether it runs at all.", Cost: "More runs"},
+			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "`batch_size=` in `fit`; in other scripts what goes into `feed_dict` or the input function, by an option of the script's own. 1 first shows whether it runs at all.", Cost: "More runs"},
+			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height (a quarter), or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
+			{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Keep the effect of the batch", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them); batch normalisation still sees the small ones.", Cost: "Slower"},
 			lookBeside,
-			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height, or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},
 	{
-		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
+		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: append([]string{"optimizer/", "/Adam/"}, sessionWords...),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data. To train as before, add up the gradients of two halves and give their mean to `apply_gradients`.", Cost: "Slower per sample"},
@@ -116,7 +125,7 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be.", Cost: "Slower per sample"},
@@ -161,15 +170,16 @@ var tensorFlowCards = []cause.Card{
 		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. {pieces}",
 		Not:      "Memory growth: it makes pieces more likely, not less.",
 		Cures: []cause.Cure{
-			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2; set it before the program starts.", Kind: "env", Text: "export TF_GPU_ALLOCATOR=cuda_malloc_async", Cost: "None worth mentioning"},
-			{Fix: "lower_batch_size", Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
+			{Fix: "lower_batch_size", If: littleLeft, Title: "A somewhat smaller batch or picture", Told: "By the program's own option: half the batch halves each tensor of a step, half the width and height (an input scale) makes it a quarter.", Cost: "Slower, or detail"},
+			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2, Linux and Windows; set it before the program starts:", Steps: environ("TF_GPU_ALLOCATOR", "cuda_malloc_async"), Cost: "None worth mentioning"},
+			{Fix: "lower_batch_size", If: when.Not(littleLeft), Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
 			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Signal("pool_taken") != nil }, Title: "Smaller pictures, or shorter sequences", Told: "Half the width and height is a quarter of each tensor.", Cost: "Detail"},
 			lookBeside,
 		},
 		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
 	},
 	{
-		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && c.Signal("optimizer_node") != nil && !poolInPieces(c) },
+		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && optimizerNode(c) && !poolInPieces(c) },
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out while the optimizer made its own state",
 		Means:    "The operation that failed belongs to the optimizer. Adam keeps two numbers for each weight, in 32 bit, made at the first step; with weights and gradients that is four times the weights, whatever the batch. {asked} is one piece of it. What else fills the card is not in the message.",
@@ -227,36 +237,32 @@ var tensorFlowCards = []cause.Card{
 		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece. {free} was free a moment before and {asked} was still refused: the driver and the desktop need room beside it, most of all on a small card, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have gone on.",
 		Not:      "A smaller batch or model: it failed before there was either.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Let it take only what it uses", Told: "Before the program starts; TensorFlow 1 takes `config.gpu_options.allow_growth = True` in its session as well.", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
-			lookAtCard,
+			{Fix: "limit_framework_preallocation", Title: "Let it take only what it uses", Told: "Before the program starts; TensorFlow 1 takes `config.gpu_options.allow_growth = True` in its session as well.", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
+			endHolder,
 			{Fix: "close_other_apps", Title: "A small card: free what the desktop takes", Told: "Browser, video and a second screen use the card, too; or log in without a desktop for the run.", Cost: "Free"},
 		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
 	{
-		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart, fact.TFContext},
+		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart},
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "could not take its pool at the start: something else holds the card",
 		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has taken memory since, or holds most of it: a notebook's kernel, an earlier run that did not end, several processes started at once (each takes all), the desktop on a small card.",
 		Not:      "A smaller batch or model: it failed before there was either.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See who holds the card, and end it", Told: "An old python of yours: `kill` with its number; notebooks: Kernel, Shut down.", Kind: "shell", Text: "nvidia-smi", Cost: "A look is free"},
-			{Fix: "limit_framework_preallocation", Title: "Let every process take only what it uses", Told: "For several processes on one card, or the desktop beside it; set before each starts:", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
-			{Fix: "select_gpu", Title: "Another card, if there is one", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"},
+			runtimeFirst, endHolder,
+			{Fix: "limit_framework_preallocation", Title: "Let every process take only what it uses", Told: "For several processes on one card, or the desktop beside it; set before each starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
+			otherCard,
 		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
-	{
-		ID: "tensorflow/cudnn-handle", Kinds: []fact.Kind{fact.TFHandle}, Said: []string{"CUDNN_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED", "Failed to get convolution algorithm", "no algorithm worked"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Headline: "could not set up cuDNN or cuBLAS: no room beside its pool, most likely",
-		Means:    "These libraries need some hundred MB of their own, outside TensorFlow's pool, which takes nearly the whole card at its start; another process on the card has the same effect. The same words come from a cuDNN that does not match TensorFlow; the log does not tell which. If it works after the first line below, it was memory.",
-		Cures: []cause.Cure{
-			growth, lookAtCard,
-			{Fix: "upgrade_version", Title: "If the card is empty: match cuDNN and TensorFlow", Kind: "shell", Text: "python -c \"import tensorflow as tf; print(tf.sysconfig.get_build_info())\"   # the cuDNN that it was built for", Cost: "Half an hour"},
-		},
-		Sources: []string{tfGuide},
-	},
+}
+
+// littleLeft: what was left of the share is a fifth of it at most, so that a
+// smaller step cures as surely as another allocator.
+func littleLeft(c *ledger.Case) bool {
+	f := c.F()
+	return f.Limit != nil && f.Allocated != nil && (f.Limit.Bytes-f.Allocated.Bytes)*5 <= f.Limit.Bytes
 }
 
 // lookBeside is lookAtCard where others may hold a part of the share.
@@ -281,24 +287,32 @@ func poolFigures(c *ledger.Case) map[string]string {
 // tensorFigures take the batch from the shape of the tensor.
 func tensorFigures(c *ledger.Case) map[string]string {
 	out := poolFigures(c)
-	out["batch"], out["each"], out["halved"] = "", "", ""
-	s, asked := sides(c), ledger.Requested(c)
-	if len(s) < 2 || s[0] < 2 || s[0] > 4096 || asked <= 0 {
-		return out
+	out["batch"], out["each"], out["halved"], out["pool"] = "", "", "", "TensorFlow's share of the card"
+	if x, ok := c.Fact("tf_share"); out["used"] != "" {
+		out["pool"] = "the " + c.F().Limit.String() + " that TensorFlow may take (" + out["used"] + " in use)"
+	} else if ok && x.Size != nil {
+		out["pool"] = "the " + units.Amount(x.Size.Bytes) + " that TensorFlow got of the " + x.Text
+	}
+	s, asked := calls.Sides(c), ledger.Requested(c)
+	if len(s) < 2 || s[0] < 2 || s[0] > 4096 || asked <= 0 || kernelShape(s) || len(s) == 2 && !ofOutputs.MatchString(nodeName(c)) {
+		return out // of two sides the first is a batch or the inputs of a layer
 	}
 	out["batch"], out["each"] = strconv.FormatInt(s[0], 10), units.Amount(asked/s[0])
 	out["halved"] = strconv.FormatInt(max(s[0]/2, 1), 10) + " if it is " + out["batch"] + " now"
 	return out
 }
 
+// ofOutputs are ops whose result has a row for each sample.
+var ofOutputs = regexp.MustCompile(`(?i)relu|softmax|sigmoid|tanh|biasadd|logits|xw_plus_b`)
+
 // oneSample: a tensor of four sides, the first of them 1, of a picture.
 func oneSample(c *ledger.Case) bool {
-	s := sides(c)
+	s := calls.Sides(c)
 	return len(s) == 4 && s[0] == 1 && min(s[2], s[3]) >= 16
 }
 
 func sampleFigures(c *ledger.Case) map[string]string {
-	out, s := poolFigures(c), sides(c)
+	out, s := poolFigures(c), calls.Sides(c)
 	out["third"], out["rows"], out["columns"], out["height"], out["width"] = strconv.FormatInt(s[1], 10), strconv.FormatInt(s[2], 10), strconv.FormatInt(s[3], 10), "", ""
 	if s[1] >= 512 && max(s[2], s[3]) <= 256 { // channels first, deep in the network
 		out["height"], out["width"] = strconv.FormatInt(16*s[2], 10), strconv.FormatInt(16*s[3], 10)
@@ -310,7 +324,7 @@ func sampleFigures(c *ledger.Case) map[string]string {
 const wideOutput = 20_000
 
 func vocabulary(c *ledger.Case) bool {
-	s := sides(c)
+	s := calls.Sides(c)
 	return len(s) == 2 && max(s[0], s[1]) >= wideOutput
 }
 
@@ -328,7 +342,7 @@ func manyUses(c *ledger.Case) bool { return uses(c) > 1 }
 // gradientFigures are what one gradient of a matrix and all of them take.
 func gradientFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"shape": "", "uses": "", "together": "", "wide": ""}
-	s := sides(c)
+	s := calls.Sides(c)
 	out["shape"] = fmt.Sprintf("%d x %d", s[0], s[1])
 	if n := uses(c); n > 1 {
 		out["uses"], out["together"] = strconv.FormatInt(n, 10), units.Amount(n*ledger.Requested(c))
@@ -354,7 +368,7 @@ var Keras = program.Program{
 // kerasBatch halves the batch that the refused tensor shows.
 func kerasBatch(c *ledger.Case) []step.Step {
 	size, now := "8", "32 by default"
-	if s := sides(c); c.Kind(fact.TFAlloc) && len(s) > 1 && s[0] > 1 && s[0] <= 4096 {
+	if s := calls.Sides(c); c.Kind(fact.TFAlloc) && len(s) > 1 && s[0] > 1 && s[0] <= 4096 {
 		size, now = strconv.FormatInt(s[0]/2, 10), "if it is "+strconv.FormatInt(s[0], 10)+" now"
 	}
 	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=" + size + ")   # " + now + "; a Dataset or DataLoader sets its own; predict takes batch_size as well"}}

@@ -7,9 +7,9 @@ import (
 )
 
 // onCard is a tool whose one card answers a full graphics card; the clues say why.
-func onCard(name, shown, work string, proofs []string, k cause.Card, sources program.Sources) program.Program {
+func onCard(name, shown, work string, proofs []string, k cause.Card, sources program.Sources, more ...cause.Card) program.Program {
 	k.ID, k.Kinds = name+"/card", []fact.Kind{fact.PlainDevice, fact.PlainMemory, fact.DeviceAlloc, fact.CUDAError}
-	return program.Program{Name: name, Shown: shown, Work: work, Edits: "flags", Language: "other", Proofs: proofs, Cards: []cause.Card{k}, Sources: sources}
+	return program.Program{Name: name, Shown: shown, Work: work, Edits: "flags", Language: "other", Proofs: proofs, Cards: append([]cause.Card{k}, more...), Sources: sources}
 }
 
 // Tools of data, chemistry and pictures that live on the graphics card.
@@ -19,12 +19,12 @@ var (
 		Means:    "The quantised table and statistics lie on the card, and CatBoost takes 95 % of what is free at the start (`gpu_ram_part`). Categorical features are what grows: their combinations (`max_ctr_complexity`) and one-hot copies, then depth, classes and `border_count`.",
 		Not:      "Fewer iterations: trees are trained one after another.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Simpler statistics, fewer borders, shallower trees", Kind: "python", Text: "params.update(max_ctr_complexity=1, border_count=32, depth=6, gpu_ram_part=0.9)", Cost: "A little accuracy"},
+			{Fix: "lower_batch_size", Title: "Simpler statistics, fewer borders, shallower trees", Told: "`max_ctr_complexity=1, border_count=32, depth=6` among the parameters; `gpu_ram_part=0.9` leaves room beside it.", Cost: "A little accuracy"},
 			do("kill_stale_process", "See what else is on the card", "free", "`nvidia-smi` before the start: notebooks and other frameworks; one fit at a time in a grid search."),
-			{Fix: "cpu_offload", Title: "Tables of categories in RAM, or all on the CPU", Kind: "python", Text: "params.update(gpu_cat_features_storage=\"CpuPinnedMemory\")   # or task_type=\"CPU\"", Cost: "Slower"},
+			{Fix: "cpu_offload", Title: "Tables of categories in RAM, or all on the CPU", Told: "`gpu_cat_features_storage=\"CpuPinnedMemory\"`; or `task_type=\"CPU\"`.", Cost: "Slower"},
 		},
 		Sources: []string{"https://catboost.ai/docs/en/references/training-parameters/gpu", "https://catboost.ai/docs/en/concepts/speed-up-training"},
-	}, nil)
+	}, nil, catboostRAM)
 	Dynamics = onCard("molecular-dynamics", "The simulation", "science", []string{"src/CudaUtils.C", "NAMD", "GpuBuffer::Allocate", "gpu_extra.h", "pmemd.cuda", "Insufficient memory on accelerator"}, cause.Card{
 		Headline: "did not fit on the graphics card",
 		Means:    "Atoms, neighbour lists and the grid of long-range forces lie on the card, by number of atoms and cut-off; several ranks on one card have a copy of buffers and 300 to 600 MiB of context each. A box that exploded asks for absurd sizes: then the structure is at fault.",

@@ -1,6 +1,8 @@
 package science
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -20,7 +22,7 @@ var XGBoost = program.Program{
 		"stream_dataset":                step.Paste("text", "Feed the data by a `DataIter` and `ExtMemQuantileDMatrix` (XGBoost 3.0): see the tutorial \"Using XGBoost External Memory Version\"."),
 		"cpu_offload":                   step.Paste("python", "params[\"device\"] = \"cpu\"   # system memory is larger; before 2.0: tree_method \"hist\" in place of \"gpu_hist\""),
 	},
-	Cards: xgboostCards,
+	Cards: slices.Concat(xgboostCards, []cause.Card{boostHost}),
 }
 
 // LightGBM is LightGBM.
@@ -42,7 +44,7 @@ var LightGBM = program.Program{
 // RAPIDS is cuDF, cuML and what they ask for memory, RMM.
 var RAPIDS = program.Program{
 	Name: "rapids", Script: "rapids-script", Shown: "RAPIDS", Work: "data", Edits: "code", Language: "python",
-	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
+	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cuml.internals", "cuml.manifold", "cuml.cluster", "cuml.neighbors", "cuml.ensemble", "umap.pyx", "cuml.UMAP(", "rapids_singlecell/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
 	Titles:   map[string]string{"cpu_offload": "Let RMM spill into system memory", "lower_batch_size": "Work on parts of the table", "stream_dataset": "Read fewer columns, in parts", "raise_memory_limit": "Lift the pool's maximum"},
 	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the card for others."},
 	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),
@@ -53,7 +55,7 @@ var RAPIDS = program.Program{
 		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
 		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf in place of cudf"),
 	},
-	Cards: rapidsCards,
+	Cards: slices.Concat(cuMLCards, rapidsCards),
 }
 
 // FAISS is FAISS on the GPU.

@@ -112,7 +112,7 @@ var rapidsCards = []cause.Card{
 		Sources: []string{"cuspatial/python/cuspatial/cuspatial/core/geoseries.py", "cuspatial/python/cuspatial/cuspatial/core/spatial/filtering.py", "rmm/docs/user_guide/guide.md"},
 	},
 	{
-		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py", "cuml.", "cuml/", "rapids_singlecell/"},
 		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "found the card full (RMM)",
 		Means:    "RMM, which gives cuDF and cuML their memory, asked the driver and the card was full. A table can take several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone. Or another program holds the card: the log does not show which.",

@@ -12,7 +12,7 @@ import (
 // MATLAB is MATLAB with the Parallel Computing Toolbox.
 var MATLAB = program.Program{
 	Name: "matlab", Shown: "MATLAB", Work: "science", Edits: "code", Language: "other",
-	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference"},
+	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference", "help memory\" for your options", "HELP MEMORY for your options", "main_kilosort"},
 	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the card", "stream_dataset": "Use a tall array or matfile"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Seven digits instead of sixteen.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(cause.InOrder("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), cause.InOrder("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),
@@ -23,7 +23,7 @@ var MATLAB = program.Program{
 		"fix_shape":        step.Paste("text", "Look at `whos` and at the sizes in that line: `a - b'` of two vectors makes a whole matrix (implicit expansion)."),
 		"stream_dataset":   step.Paste("text", "Read parts with `matfile`, `datastore` or `tall`, in place of `load`."),
 	},
-	Cards: matlabCards,
+	Cards: slices.Concat(matlabCallCards, matlabCards),
 }
 
 // Julia is CUDA.jl.
@@ -46,7 +46,7 @@ var Julia = program.Program{
 // R is R, with torch or without.
 var R = program.Program{
 	Name: "r", Shown: "R", Work: "data", Edits: "code", Language: "other",
-	Proofs:   []string{"cannot allocate vector of size", "vector memory exhausted (limit reached?)", "vector memory limit of", "Execution halted", "cpp_torch_namespace"},
+	Proofs:   []string{"cannot allocate vector of size", "vector memory exhausted (limit reached?)", "vector memory limit of", "Execution halted", "cpp_torch_namespace", "in mcfork(", "unable to fork, possible reason", "cannot allocate memory block of size", "'Calloc' could not allocate memory", "bplapply", "mclapply"},
 	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse, work on parts", "empty_cache": "Remove large objects, then gc()", "stream_dataset": "Read fewer columns"},
 	Costs:    map[string]string{"fix_shape": "Some rewriting.", "empty_cache": "None.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "empty_cache"), cause.InOrder("fix_shape", "empty_cache", "stream_dataset", "raise_memory_limit", "raise_pagefile")),
@@ -56,7 +56,7 @@ var R = program.Program{
 		"stream_dataset":   step.Paste("text", "`data.table::fread(\"data.csv\", select = c(\"id\", \"value\"))`, or `arrow::open_dataset` and dplyr, which reads what is used."),
 		"lower_batch_size": step.Paste("text", "torch: `dataloader(ds, batch_size = 8)`, `with_no_grad({...})` when predicting, and `gc()` in the loop: tensors are freed when R collects."),
 	},
-	Cards: rCards,
+	Cards: slices.Concat(rCallCards, rCards),
 }
 
 // Hashcat is hashcat.
@@ -116,12 +116,13 @@ var MXNet = program.Program{
 		"lower_batch_size":              step.Paste("python", "loader = gluon.data.DataLoader(dataset, batch_size=8)   # and loss.asscalar() for what you sum up, not the array"),
 		"limit_framework_preallocation": step.Paste("env", "export MXNET_GPU_MEM_POOL_TYPE=Round   # for inputs of many sizes: blocks are used again"),
 	},
+	Cards: mxnetCards,
 }
 
 // Caffe is Caffe.
 var Caffe = program.Program{
 	Name: "caffe", Shown: "Caffe", Work: "vision", Edits: "flags", Language: "cpp",
-	Proofs:   []string{"syncedmem.cpp", "caffe::", "caffe/src", "caffe.cpp", "build/tools/caffe"},
+	Proofs:   []string{"syncedmem.cpp", "caffe::", "caffe/src", "caffe.cpp", "build/tools/caffe", "error == cudaSuccess (2 vs. 0)"},
 	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in the prototxt", "gradient_accumulation": "Accumulate with iter_size"},
 	Costs:    map[string]string{"gradient_accumulation": "Time; the result is the same."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process", "gradient_accumulation"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
@@ -130,6 +131,20 @@ var Caffe = program.Program{
 		"gradient_accumulation": step.Paste("text", "In solver.prototxt: `iter_size: 4` with a quarter of the batch size gives the same gradient."),
 		"lower_resolution":      step.Paste("text", "Lower `crop_size` or the input's `dim`, or `scales` and `max_size` of Faster R-CNN's configuration."),
 	},
+	Cards: caffeCards,
+}
+
+// Octave is GNU Octave.
+var Octave = program.Program{
+	Name: "octave", Shown: "Octave", Work: "science", Edits: "code", Language: "other",
+	Proofs: []string{"Octave's index type", "octave:"}, Cards: octaveCards,
+}
+
+// JuliaHost is Julia without a card.
+var JuliaHost = program.Program{
+	Name: "julia", Shown: "Julia", Work: "science", Edits: "code", Language: "other",
+	Proofs: []string{"./boot.jl:", "OutOfMemoryError()", "@ Base ./"},
+	Cards:  []cause.Card{juliaRAM},
 }
 
 // Darknet is darknet, the first YOLO.
@@ -158,6 +173,7 @@ var TFObjectDetection = program.Program{
 		"lower_resolution":  step.Paste("config", "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }\n}"),
 		"lower_num_workers": step.Paste("config", "train_input_reader {\n  shuffle_buffer_size: 256\n  num_readers: 2\n}"),
 	},
+	Cards: detectionCards,
 }
 
 // Minecraft is Minecraft and other games on Java.

@@ -1,4 +1,4 @@
-package array
+package calls
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 
 const numpyError = "numpy/_core/_exceptions.py"
 
-// sides are those of the array that NumPy wanted, nil where they are not known.
-func sides(c *ledger.Case) []int64 {
+// Sides are those of the array that NumPy wanted, nil where they are not known.
+func Sides(c *ledger.Case) []int64 {
 	shape, ok := c.Fact("array_shape")
 	if !ok {
 		return nil
@@ -38,7 +38,7 @@ func sides(c *ledger.Case) []int64 {
 
 // allPairs: a matrix with two long sides of about the same length.
 func allPairs(c *ledger.Case) bool {
-	s := sides(c)
+	s := Sides(c)
 	return len(s) == 2 && min(s[0], s[1]) >= 8192 && max(s[0], s[1])*10 <= min(s[0], s[1])*11
 }
 
@@ -49,7 +49,7 @@ func record(c *ledger.Case) bool { return c.Contains("data type [('") }
 // numpyFigures are what the shape in the message says.
 func numpyFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"n": "", "each": "", "block": "", "half": "", "bytes": "", "ffcv": "", "picture": "", "parts": "", "channels": "", "side": "", "windows_too": ""}
-	s, asked := sides(c), ledger.Requested(c)
+	s, asked := Sides(c), ledger.Requested(c)
 	if asked <= 0 {
 		return out
 	}
@@ -101,12 +101,12 @@ func round(n int64) int64 {
 
 // tooManyAxes: a picture's two sides and its channels, and the side once more.
 func tooManyAxes(c *ledger.Case) bool {
-	s := sides(c)
+	s := Sides(c)
 	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 256 && (s[0] == s[1] || s[0] == s[2])
 }
 
 func ordinaryArray(c *ledger.Case) bool {
-	return atLeast(cause.Large)(c) && !record(c) && !allPairs(c) && !tooManyAxes(c)
+	return AtLeast(cause.Large)(c) && !record(c) && !allPairs(c) && !tooManyAxes(c)
 }
 
 // readHeader prints what an FFCV file says of itself.
@@ -117,9 +117,9 @@ func readHeader(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "python", Text: "import numpy as np, os\np = \"train.beton\"   # your file\nh = np.dtype([(\"version\", \"<u2\"), (\"fields\", \"<u2\"), (\"page\", \"<u4\"), (\"samples\", \"<u8\"), (\"table_at\", \"<u8\")], align=True)\nprint(os.path.getsize(p), np.fromfile(p, h, 1))"}}
 }
 
-var numpyCards = []cause.Card{
+var NumPyCards = []cause.Card{
 	{
-		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && record(c) },
+		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && record(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "took the rest of a file for a table of {n} rows",
 		Means:    "Columns with names are a table in a binary file, and its {n} rows of {bytes} bytes come from the file's header or length, not from your data. [[`sample_id, ptr, size` is {ffcv}'s allocation table: {ffcv} reads it from a position in the header to the end of the file. That position is 0 until the writer finishes, and then the whole file is taken for the table. ]]So the file is most likely incomplete, damaged, or of another format.",
@@ -132,7 +132,7 @@ var numpyCards = []cause.Card{
 		Sources: []string{numpyError, "ffcv/ffcv/reader.py", "ffcv/ffcv/types.py", "ffcv/ffcv/writer.py"},
 	},
 	{
-		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
+		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "wanted every pair of {n} items in one matrix: {asked}",
 		Means:    "Two long sides of about {n}: that is each item against each, {each} per row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
@@ -145,7 +145,7 @@ var numpyCards = []cause.Card{
 		Sources: []string{numpyError, "sklearn/metrics/pairwise.py", "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
 	},
 	{
-		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: atLeast(cause.Large),
+		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: AtLeast(cause.Large),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "was asked to pad something to {asked}",
 		Means:    "`np.pad` was to make an array of {asked}, far more than a picture or a batch is. The widths that it got are wrong: in code that crops, they follow from a box, and one whose corners lie far outside the picture, are swapped or not a number asks for that. So it is one bad sample or prediction, or box and picture in different units, not the size of your data.",
@@ -158,7 +158,7 @@ var numpyCards = []cause.Card{
 		Sources: []string{numpyError, "numpy/lib/_arraypad_impl.py"},
 	},
 	{
-		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(units.GiB)(c) && tooManyAxes(c) },
+		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(units.GiB)(c) && tooManyAxes(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "made {n} pictures out of one: {asked}",
 		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such pictures in one array, it is all your data at once.",
@@ -190,7 +190,7 @@ var numpyCards = []cause.Card{
 		Means:    "{asked} is little[[: {picture}]]. So RAM was full before this line, and the line is only the one that came next. What filled it: results that a loop keeps in a list, several worker processes with a copy each, a model beside them, or other programs. {bound}",
 		Not:      "Making this one array smaller, or anything about the graphics card.",
 		Cures: []cause.Cure{
-			lookCommitted, lookRAM,
+			LookCommitted, LookRAM,
 			{Fix: "stream_dataset", Title: "Let go of results as they come", Told: "In the loop, in place of a list that grows to the end; video and pictures: fewer frames, threads or workers at a time:", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
 			{Fix: "half_precision", Title: "Keep small types until they are used", Told: "Pixels as uint8: a quarter of float32, an eighth of float64. `astype(np.float32, copy=False)` makes no second copy.", Cost: "None for images"},
 		},
@@ -206,7 +206,7 @@ var numpyCards = []cause.Card{
 			{Fix: "detach_accumulated", Title: "Copy less of the table", Told: "No `.copy()` of the whole; filter first, and take only the columns that the step needs (`df.loc[mask, [\"id\", \"value\"]]`), `del` older versions before the next. A service that answers several requests at once makes such a copy for each.", Cost: "Some rewriting"},
 			{Fix: "stream_dataset", Title: "Read only the columns that you use", Kind: "python", Text: "df = pd.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own file and columns; CSV: usecols=", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "Smaller types for the columns", Told: "[[float32 in place of 64 bit: {half} in place of {asked}. ]]Texts that repeat become categories; `df.memory_usage(deep=True)` shows the large ones.", Cost: "Digits"},
-			lookCommitted, lookRAM,
+			LookCommitted, LookRAM,
 		},
 		Sources: []string{numpyError, pandasScale, "https://pandas.pydata.org/docs/reference/api/pandas.read_parquet.html"},
 	},
@@ -219,7 +219,7 @@ var numpyCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Hold a part at a time", Told: "[[{block} of the {n} rows are 1 GiB. ]]On disk in place of RAM, filled row by row, with no list in between:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk when they are touched\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=x.shape)", Cost: "Disk speed"},
 			{Fix: "half_precision", Title: "A smaller type, from the start", Told: "[[float32 in place of 64 bit: {half} in place of {asked}. ]]Give `dtype=` where the array is made or read: `astype` afterwards needs both for a moment.", Cost: "Seven digits in place of sixteen"},
-			lookCommitted, lookRAM,
+			LookCommitted, LookRAM,
 		},
 		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
@@ -227,8 +227,8 @@ var numpyCards = []cause.Card{
 
 // Who fills RAM, by system; on Windows the page file decides.
 var (
-	lookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
-	lookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what fills RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: refused although much is available", Told: "Other programs and earlier Python processes count as well: end what is not needed.[[ {windows_too}]] Linux, and much is available: a limit refuses early (`ulimit -v unlimited` lifts the shell's; strict overcommit, and the memory of a batch job, are for who runs the machine).", Cost: "Free"}
+	LookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
+	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what fills RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: refused although much is available", Told: "Other programs and earlier Python processes count as well: end what is not needed.[[ {windows_too}]] Linux, and much is available: a limit refuses early (`ulimit -v unlimited` lifts the shell's; strict overcommit, and the memory of a batch job, are for who runs the machine).", Cost: "Free"}
 )
 
 // small: too little to be what filled the memory.
@@ -244,6 +244,6 @@ func moderate(c *ledger.Case) bool {
 
 // columnsFirst: a few long rows, as pandas keeps columns of one type.
 func columnsFirst(c *ledger.Case) bool {
-	s := sides(c)
+	s := Sides(c)
 	return len(s) == 2 && s[0] > 1 && s[0] <= 1024 && s[1] >= 20000 && s[1] >= 100*s[0]
 }

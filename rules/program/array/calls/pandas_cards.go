@@ -1,4 +1,4 @@
-package array
+package calls
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -12,7 +12,7 @@ var (
 	inChunks   = cause.Cure{Fix: "stream_dataset", Title: "Only the columns that you use, in pieces", Told: "With your own file and columns; keep of each piece a sum, a count or the rows that you need:", Kind: "python", Text: "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):\n    work(part)", Cost: "Some rewriting"}
 )
 
-var pandasCards = []cause.Card{
+var PandasCards = []cause.Card{
 	{
 		ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
@@ -46,7 +46,7 @@ var pandasCards = []cause.Card{
 		Means:    "The system refused RAM in the middle of an operation on a table. Most operations make a new table beside the old one, `apply` and text columns make Python objects of 50 bytes and more each. The line of your own code in the traceback names the operation; it need not be what filled the memory.",
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
-			namedTypes, inChunks, pageFile, lookWhy,
+			namedTypes, inChunks, PageFile, LookWhy,
 		},
 		Sources: []string{pandasScale},
 	},
@@ -59,7 +59,7 @@ var pandasCards = []cause.Card{
 		Cures: []cause.Cure{
 			namedTypes,
 			{Fix: "stream_dataset", Title: "Drop columns and old tables first", Told: "`usecols=` when reading, `del` of tables that are no longer used, and no chain that keeps three versions of a table in names. Else in pieces, with `chunksize=`.", Cost: "Some rewriting"},
-			lookCommitted, lookRAM,
+			LookCommitted, LookRAM,
 		},
 		Sources: []string{"pandas/core/internals/managers.py", pandasScale},
 	},

@@ -1,4 +1,4 @@
-package array
+package local
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -9,7 +9,7 @@ import (
 
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 
-var mlxCards = []cause.Card{
+var MLXCards = []cause.Card{
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,

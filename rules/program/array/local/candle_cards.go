@@ -1,4 +1,6 @@
-package array
+// Package local knows the messages of candle and MLX, which run models on one's own
+// machine.
+package local
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -24,8 +26,8 @@ var newerCandle = cause.Cure{Fix: "upgrade_version", Title: "And a newer candle"
 
 var quantized = cause.Cure{Fix: "use_lower_quant", Title: "Or a GGUF of the same model", Told: "The `quantized-*` examples load GGUF files: Q4_K_M takes about 0.6 GB for each billion parameters, Q8_0 1.1.", Cost: "slight loss of quality"}
 
-// candleCards are candle's.
-var candleCards = []cause.Card{
+// CandleCards are candle's.
+var CandleCards = []cause.Card{
 	{
 		ID: "candle/small", Kinds: []fact.Kind{fact.RustDriver}, Said: smallModels,
 		Cause: cause.Unknown, Weight: cause.Strong,
