@@ -38,7 +38,7 @@ func Programs() []*program.Program { return slices.Clone(programs()) }
 
 var programs = sync.OnceValue(func() []*program.Program {
 	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &engine.LightLLM, &host.Ray,
+		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &engine.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &engine.LightLLM, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,

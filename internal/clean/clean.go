@@ -35,6 +35,8 @@ type Line struct {
 	// Level is what a prefix says of the line: 'E' an error or worse, 'W' a
 	// warning, 'I' less; 0 where none does.
 	Level byte
+	// Date is the day that its stamp says: see [DateOf].
+	Date int
 	// Width is the columns of the physical line that ends here, prefixes and
 	// all: what tells that a console broke it. 0 where an escaped break ends it.
 	Width int
@@ -129,7 +131,7 @@ func appendPieces(lines []Line, p part) []Line {
 			}
 		}
 		line := strip(s[:at])
-		line.Number, line.Inner, line.Width = p.number, p.inner, p.width
+		line.Number, line.Inner, line.Width, line.Date = p.number, p.inner, p.width, DateOf(s[:at])
 		lines = append(lines, line)
 		if s = s[at:]; s == "" {
 			return lines

@@ -13,18 +13,11 @@ import (
 // precision. Fixes are spelled by it; no cause rests on it alone.
 var Environment = text.NewParser("environment", nil, nil, slices.Concat(
 	text.OnAny(allocatorOptions, "ALLOC_CONF"),
-	text.OnAny(readTorchVersion, "PyTorch version", "torch==", "Torch: ", "torch 1.", "torch 2."),
+	text.OnAny(text.SaysVersion("torch_version", torchVersion), "PyTorch version", "torch==", "Torch: ", "torch 1.", "torch 2."),
 	text.OnAny(text.Signals("dtype_argument"), "torch_dtype is deprecated"),
 ))
 
 var torchVersion = text.NewPattern(`torch(?:version)?[:=]*(?<version>[12]\.\d{1,2})\.\d`)
-
-func readTorchVersion(m text.Message) int {
-	if k := m.Find(torchVersion, 40); k.Ok() {
-		m.Say("torch_version", k.Text("version"))
-	}
-	return m.End
-}
 
 // allocatorVariables are the names of PyTorch's allocator variable
 // (c10/core/AllocatorConfig.cpp): the plain one is read from 2.9 on.

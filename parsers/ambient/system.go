@@ -43,7 +43,7 @@ func paths(id string, words ...string) []systemWord {
 
 // driveWords lead to lines that may have a path with a drive letter, or one
 // that begins with .\.
-var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
+var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, `'.\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
 
 func systemTexts() []string {
 	return append(text.Each(systemWords, func(w systemWord) string { return w.word }), driveWords...)

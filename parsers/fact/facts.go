@@ -33,6 +33,7 @@ type Failure struct {
 	// At is the squeezed offset where the message begins, End where it ends.
 	At, End       int
 	Line, EndLine int
+	Date          int // the day it happened, 20240725; 0 where nothing near says it
 	Message       string
 	Source        string // rank or process, from the prefix
 	Figures       Figures

@@ -38,6 +38,7 @@ var ggmlLines = slices.Concat(
 	// Devices.
 	on(backendIs("rocm"), "ROCm devices", "ROCm0", "hipMalloc("), on(backendIs("cuda"), "CUDA devices"),
 	on(backendIs("vulkan"), "Vulkan devices", "| uma:"),
+	on(states(llamaBuild, 0, 40, ""), "build: ", "build = "),
 	on(states(usingDevice, 0, 200, "weights"), "using device"), // what was free before loading: the best anchor there is
 	on(states(cudaDevice, 130, 40, ""), "VMM:", ", compute capability"),
 	on(states(vulkanDevice, 110, 8, ""), "| uma:"),
@@ -71,6 +72,7 @@ var ggmlLines = slices.Concat(
 var (
 	bufferSize    = text.NewPattern(`[:|](?<memory>rpc\[[^\]]{1,48}\]|[a-z]+?\d{0,3}(?:_host|_mapped|_repack|_aarch64)?)(?<kind>model|kv|compute|output|input|rs)?buffersize=(?<size>NUMmi?b)`)
 	selfSize      = text.NewPattern(`selfsize=(?<size>NUMmi?b)`)
+	llamaBuild    = text.NewPattern(`build[:=](?<llama_build>INT)\([0-9a-f]{7,10}\)`)
 	cellsLine     = text.NewPattern(`size=(?<kv_total>NUMmib)\((?<kv_tokens>INT)cells,\d{1,4}layers,\d{1,4}`)
 	memRequired   = text.NewPattern(`memrequired=(?<weights>NUMmi?b)`)
 	diffusionSize = text.NewPattern(`\wcomputebuffersize:(?<diffusion_part>(?>NUM)mi?b)\(v?ram\)`)

@@ -15,11 +15,9 @@ var Ollama = text.NewParser("ollama", map[fact.Kind]int{
 
 var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),
-	text.On("model is too large for system memory", systemMemory),
-	text.On("model request too large for system", systemMemory),
+	text.On("model is too large for system memory", systemMemory), text.On("model request too large for system", systemMemory),
 	text.On("memory layout cannot be allocated", text.Fails(ollamaLayout)),
-	text.On("failed to commit memory for model", text.Fails(ollamaLayout)),
-	text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
+	text.On("failed to commit memory for model", text.Fails(ollamaLayout)), text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
 	text.On("llama runner exited, you may not have enough", text.Fails(fact.Failure{Kind: fact.OllamaGuess, Framework: "ollama", Phase: "load"})),
 	text.On("failed to get device context 2", text.Fails(fact.Failure{Kind: fact.OllamaDriver, Framework: "ollama", Backend: "cuda"})),
 	text.On("llama runner process has terminated", runnerEnded), text.On("llama runner process no longer running", runnerEnded),
@@ -33,6 +31,7 @@ var ollamaLines = []text.Wording{
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
 	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
 	text.On("gpu VRAM usage didn't recover", text.Signals("vram_not_recovered")), text.On("ollama run ", ollamaRun),
+	text.On("(version 0.", text.SaysVersion("ollama_version", ollamaRelease)), text.On("ollama version is ", text.SaysVersion("ollama_version", ollamaRelease)), // "Listening on [::]:11434 (version 0.5.7)"
 }
 
 var (
@@ -45,6 +44,7 @@ var (
 	ollamaName      = text.NewPattern(`runner\.name=(?:registry\.ollama\.ai/)?(?:library/)?(?<name>[\w./:-]{2,80}?)runner\.`)
 	ollamaBuffer    = text.NewPattern(`msg="(?<kind>modelweights|kvcache|computegraph)"(?:device|buffer|backend)=(?<memory>\w{2,24}?)size="(?<size>SIZE)"`)
 	ollamaGPU       = text.NewPattern(`(?:total="(?<total>SIZE)")?available="(?<free>SIZE)"`)
+	ollamaRelease   = text.NewPattern(`version(?:is)?(?<version>0\.\d{1,2}\.\d{1,3})`)
 	ollamaGPUName   = text.NewPattern(`name="?(?<name>[^"=]{2,60})"?(?:total|description)`)
 )
 

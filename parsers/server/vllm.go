@@ -50,10 +50,8 @@ var vllmFailures = slices.Concat(
 		// V0 prints plain bytes, V1 GiB.
 		text.On("Error in memory profiling", vllmFails(fact.VLLMProfileMoved, "startup_check", 0, 140, text.NewPattern(
 			`initialfreememory(?:(?<initial_free>SIZE)|BYTES),currentfreememory(?:(?<free>SIZE)|(?<free_bytes>INT))`))),
-		text.On("when warming up sampler with", vllmWarmup),
-		text.On("when warming up pooler", vllmWarmup),
-		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
-		text.On("Failed to create unquantized linear weights", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
+		text.On("when warming up sampler with", vllmWarmup), text.On("when warming up pooler", vllmWarmup),
+		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})), text.On("Failed to create unquantized linear weights", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
 		text.On("available Mamba cache blocks", vllmFails(fact.VLLMMamba, "graph_capture", 60, 60, text.NewPattern(
 			`max_num_seqs\((?<is_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
 		text.On("assert num_cache_lines >= batch", text.Fails(fact.Failure{Kind: fact.VLLMMamba, Framework: "vllm", Phase: "graph_capture"})),

@@ -17,17 +17,12 @@ var vllmArguments = []text.Wording{
 	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
 	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
 	text.On("with config: model=", arguments("model=", vllmConfig)),
-	text.On("vLLM API server version", vllmStart),
+	text.On("vLLM API server version", vllmStart), text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
 	text.On("vllm serve", commandLine("vllm_command", vllmShort)),
-	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)),
-	text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
+	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)), text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
 	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
-	text.On("Starting to load model", vllmLoads),
-	text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
-	text.On("LLM(model=", vllmCall),
-	text.On("MQLLMEngine", text.Says("vllm_v0")), // the older engine
-	text.On("Initializing a V0 LLM engine", text.Says("vllm_v0")),
-	text.On("vllm/worker/model_runner.py", text.Says("vllm_v0")),
+	text.On("Starting to load model", vllmLoads), text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
+	text.On("LLM(model=", vllmCall), text.On("MQLLMEngine", text.Says("vllm_v0")), text.On("Initializing a V0 LLM engine", text.Says("vllm_v0")), text.On("vllm/worker/model_runner.py", text.Says("vllm_v0")),
 	text.On("logits_sort, logits_idx", text.Says("vllm_sampler")), // V0 and V1 sort the logits of all sequences
 	text.On("layers/sampler.py", text.Says("vllm_sampler")),
 	text.On("sample/sampler.py", text.Says("vllm_sampler")),
@@ -107,17 +102,14 @@ func model(m text.Message, name string) {
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
 }
 
-var vllmVersionText = text.NewPattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
-
 // vllmStart is the first line of a server: what failed before it belongs to an
 // earlier start.
 func vllmStart(m text.Message) int {
 	text.Says(fact.Start)(m)
-	if x := m.Find(vllmVersionText, 60); x.Ok() {
-		m.Say("vllm_version", x.Text("version"))
-	}
-	return m.End
+	return vllmVersion(m)
 }
+
+var vllmVersion = text.SaysVersion("vllm_version", text.NewPattern(`(?:version|engine\(v)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`))
 
 var vllmModelText = text.NewPattern(`loadmodel(?<name>[a-z0-9._/-]{1,160}?)\.\.\.`)
 

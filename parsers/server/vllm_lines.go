@@ -13,8 +13,7 @@ import (
 // vllmLines are what vLLM says of its memory while all is well: they complete
 // the figures of a failure and carry the arithmetic of a fix.
 var vllmLines = []text.Wording{
-	text.On("Loading model weights took", vllmWeights),
-	text.On("Model loading took", vllmWeights),
+	text.On("Loading model weights took", vllmWeights), text.On("Model loading took", vllmWeights),
 	text.On("Model weights loaded. Memory usage:", vllmWeights), // Aphrodite: per GPU x GPUs
 	// The first line of V0's block (0.6.6 to 0.10). The utilization is rounded to
 	// two decimals there: the product is exact.
@@ -26,8 +25,7 @@ var vllmLines = []text.Wording{
 			`non_torch_memory=(?<non_torch>SIZE)kv_cache_size=(?<kv_available>SIZE)gpu_memory_utilization=(?<utilization>NUM)`))),
 	// The rest of V0's block, one line of 0.6.6 to 0.10 or the tabbed lines of
 	// 0.6.5. Its activation figure excludes the weights.
-	text.On("model weights take", text.States(0, 60, text.NewPattern(`^modelweightstake(?<weights>SIZE)`))),
-	text.On("non_torch_memory takes", text.States(0, 60, text.NewPattern(`^non_torch_memorytakes(?<non_torch>SIZE)`))),
+	text.On("model weights take", text.States(0, 60, text.NewPattern(`^modelweightstake(?<weights>SIZE)`))), text.On("non_torch_memory takes", text.States(0, 60, text.NewPattern(`^non_torch_memorytakes(?<non_torch>SIZE)`))),
 	text.On("activation peak memory takes", text.States(0, 60, text.NewPattern(`^activationpeakmemorytakes(?<activation_peak>SIZE)`))),
 	text.On("the rest of the memory reserved for KV Cache is", text.States(0, 90, text.NewPattern(
 		`^therestofthememoryreservedforkvcacheis(?<kv_available>SIZE)`))),
@@ -37,16 +35,10 @@ var vllmLines = []text.Wording{
 			`non-torchforwardincreasememory:(?<non_torch>SIZE);weightsmemory:(?<weights>SIZE)`))),
 	text.On("Requested memory:", text.States(60, 60, text.NewPattern(
 		`initialfreememory:SIZE;requestedmemory:(?<utilization>NUM)\(util\),(?<desired>SIZE)`))),
-	text.On("Available KV cache memory:", vllmAvailableLine),
-	text.On("as specified by kv_cache_memory_bytes", vllmFixedCache),
-	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))),
-	text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
-	text.On("# GPU blocks:", vllmBlocks),
+	text.On("Available KV cache memory:", vllmAvailableLine), text.On("as specified by kv_cache_memory_bytes", vllmFixedCache), text.On("Maximum concurrency for", vllmConcurrency),
+	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))), text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
 	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them
-	text.On("# CUDA blocks:", vllmBlocks),
-	text.On("# rocm blocks:", vllmBlocks),
-	text.On("# xpu blocks:", vllmBlocks),
-	text.On("Maximum concurrency for", vllmConcurrency),
+	text.On("# GPU blocks:", vllmBlocks), text.On("# CUDA blocks:", vllmBlocks), text.On("# rocm blocks:", vllmBlocks), text.On("# xpu blocks:", vllmBlocks),
 	text.On("offload plan check", text.States(0, 120, text.NewPattern(`overheadplanned(?<overhead_planned>SIZE),measured(?<overhead_measured>SIZE)`))),
 	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
@@ -119,7 +111,10 @@ func vllmRanks(l *text.Log, f *fact.Facts) {
 			workers[name], first = true, cmp.Or(first, line.Number)
 		}
 	}
-	if n := len(workers) + beside; n == 2 || n == 4 || n == 8 { // of two starts in one log the workers would be counted twice
+	few := func(x fact.Failure) bool {
+		return x.Figures.Device != nil && int(x.Figures.Device.Value) >= len(workers)+beside
+	} // not all of them stand here
+	if n := len(workers) + beside; (n == 2 || n == 4 || n == 8) && !slices.ContainsFunc(f.Failures, few) { // of two starts in one log the workers would be counted twice
 		f.Settings = append(f.Settings, fact.Setting{Name: "tensor_parallel_size", Value: strconv.Itoa(n), Line: first})
 	}
 }

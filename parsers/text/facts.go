@@ -3,6 +3,7 @@ package text
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
@@ -46,7 +47,7 @@ func Fail(f *fact.Facts, l *Log, from, to int, x fact.Failure) {
 	x.At, x.End = from, to
 	x.Line = l.Line(from)
 	x.EndLine = max(x.Line, l.Line(max(to-1, from))) // lines of several ranks do not stand in their order
-	x.Source = l.Source(from)
+	x.Source, x.Date = l.Source(from), clean.DateNear(l.Lines, l.LineIndex(from))
 	if x.Message == "" {
 		x.Message = l.Text(from, to)
 	}

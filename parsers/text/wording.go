@@ -188,6 +188,16 @@ func Says(name string) func(Message) int {
 	}
 }
 
+// SaysVersion makes the reader of words beside which a program's version stands.
+func SaysVersion(name string, p *Pattern) func(Message) int {
+	return func(m Message) int {
+		if x := m.Find(p, 60); x.Ok() {
+			m.Say(name, x.Text("version"))
+		}
+		return m.End
+	}
+}
+
 // Say adds a fact that is a text.
 func (m Message) Say(name, text string) {
 	m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Text: text, Line: m.Log.Line(m.At)})

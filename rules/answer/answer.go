@@ -17,6 +17,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -102,7 +103,7 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 		}
 	}
 	later, _ := t.Tell(card.Later)
-	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: slices.Clone(card.Sources), Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, not, Without), Later: code.ForEra(c, later, Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.
@@ -229,7 +230,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 				continue
 			}
 			fix := program.Adapt(own, fix.FixesByID()[r.Fix])
-			if fix.Refuted(c) != "" || code.TooNew(c, fix.ID) || !fix.Suits(c, spelled(fix.ID, own)) {
+			if fix.Refuted(c) != "" || era.TooNew(c, fix.ID) || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
 			score := cause.Share * (r.Fit.Share() - float64(at)/100 - fix.Cost.Share()/20)

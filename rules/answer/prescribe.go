@@ -11,7 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -38,7 +38,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			again[cure.Fix] = true
 			continue
 		}
-		if code.TooNew(c, cure.Fix) {
+		if era.TooNew(c, cure.Fix) {
 			continue
 		}
 		told[cure.Fix], told[cure.Title] = true, true

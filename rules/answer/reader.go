@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -76,7 +77,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		}
 		s.Text = otherSystems(c, code.ForBackend(c, s.Text), s.Kind)
 		if s.Text != "" {
-			s.Text = code.ForEra(c, s.Text, Without)
+			s.Text = era.ForEra(c, id, s.Text, s.Kind, Without)
 			taken = taken || s.Text == ""
 		}
 		if c.Reader.OS == "windows" {

@@ -44,6 +44,23 @@ var tgiBareCards = []cause.Card{
 
 func inVLLM(c *ledger.Case) bool { return c.In("vllm") }
 
+// VLLMEarlyCards are of what vLLM does before it loads.
+var VLLMEarlyCards = []cause.Card{
+	{
+		ID: "vllm/all-reduce", Kinds: onCard, If: inVLLM, Said: []string{"custom_all_reduce.py", "create_shared_buffer", "in init_worker_distributed_environment"},
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
+		Headline: "ran out while it connected its cards, before any weights were loaded",
+		Means:    "The buffers through which the ranks exchange results are made first, some ten MB on each card[[; {asked} was refused]]. So a card was full already: an earlier start that has not ended, another program, or two ranks on one card.",
+		Not:      "A smaller model, a shorter context, another share: none of them was reached.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "See what holds the cards, end what is yours", Told: "Look on the host for `VLLM::Worker` or python of an earlier start.", Kind: "shell", Text: look, Cost: "whatever you end stops"},
+			{Fix: "select_gpu", Title: "See that each rank has a card of its own", Told: "`CUDA_VISIBLE_DEVICES` with as many different numbers as `--tensor-parallel-size`.", Cost: "free"},
+			{Fix: "enforce_eager", Title: "The cards are empty: leave these buffers out", Kind: "config", Text: "--disable-custom-all-reduce", Cost: "a little slower"},
+		},
+		Sources: []string{"vllm/distributed/device_communicators/custom_all_reduce.py", "vllm/v1/worker/gpu_worker.py"},
+	},
+}
+
 // VLLMBareCards are vLLM's.
 var VLLMBareCards = []cause.Card{
 	{

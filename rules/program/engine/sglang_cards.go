@@ -292,7 +292,7 @@ var sglangRunCards = []cause.Card{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: CUDA graphs did not fit beside weights and KV pool",
-		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found[[ {room} where {asked} was needed]] too little in the rest. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
+		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found too little in the rest[[: {room}, where {asked} was wanted]]. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
 		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
 		Cures: []cause.Cure{
 			{Fix: "enforce_eager", Title: "Capture graphs for smaller batches only", Told: "Larger ones then run without. Since June 2026 it is `--cuda-graph-max-bs-decode`; `--disable-cuda-graph` makes none at all.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -33,4 +35,17 @@ func TokensUnless(other func(c *ledger.Case) bool) func(c *ledger.Case) *effect.
 		}
 		return fewerTokens(c)
 	}
+}
+
+// FormatInFrames is the format of the weights by vLLM's own file for it.
+func FormatInFrames(c *ledger.Case) string {
+	for i := range c.Facts.Code {
+		_, file, _ := strings.Cut(c.Facts.Code[i].File, "layers/quantization/")
+		for _, format := range []string{"mxfp4", "awq", "gptq", "fp8"} {
+			if strings.HasPrefix(file, format) {
+				return format
+			}
+		}
+	}
+	return ""
 }

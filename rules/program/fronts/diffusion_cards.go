@@ -32,6 +32,19 @@ func vaeBuffer(c *ledger.Case) map[string]string {
 // diffusionCards are stable-diffusion.cpp's.
 var diffusionCards = []cause.Card{
 	{
+		ID: "stable-diffusion.cpp/lora", Kinds: drawing, Said: []string{"lora: failed", "lora alloc", "attempting to apply", "loading LoRA from"}, If: when.All(onGPU, when.Not(ggml.Samples)),
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		Headline: "ran out of memory merging a LoRA into the weights",
+		Means:    "No picture was begun: the LoRA was being written into the model's weights, and the buffer for that was refused[[: {asked} in one piece]]. It follows the size of the model and of the LoRA, not the picture; with `--offload-to-cpu` versions of 2025 wanted all of the weights in that one buffer. Vulkan drivers give no more than 4 GiB, some 2, in one piece, however much is free.",
+		Not:      "`--vae-tiling`, a smaller picture, fewer steps: nothing was computed yet.",
+		Cures: []cause.Cure{
+			does("upgrade_version", "Update stable-diffusion.cpp", "text", "Builds since 30 November 2025 merge better on Vulkan, and those since 13 November can leave the weights as they are and apply the LoRA while they compute: `--lora-apply-mode at_runtime`.", "a download; somewhat slower steps"),
+			does("cpu_offload", "Until then: start without `--offload-to-cpu`", "text", "If you set it, take it out: the model has to fit on the card then. `--clip-on-cpu` and `--vae-on-cpu` (2026: `--backend te=cpu,vae=cpu`) may stay.", "room on the card"),
+			does("use_lower_quant", "Or a smaller file of the model, or the LoRA merged before", "text", "A Q4_0 or Q8_0 GGUF of the model; or a checkpoint that has the LoRA in it already.", "some quality, or a download"),
+		},
+		Sources: append([]string{"stable-diffusion.cpp/docs/lora.md"}, diffusionSources...),
+	},
+	{
 		ID: "stable-diffusion.cpp/vae", Kinds: drawing, Said: []string{"vae: failed", "vae alloc", "vae compute buffer", "decoding 1 latents", "first_stage_model", "decode_first_stage", "wan_vae", "vae_encode"}, If: onGPU,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "computed the picture, then ran out of memory decoding it",

@@ -20,9 +20,9 @@ var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits
 var LMStudio = program.Program{
 	Name: "lm-studio", Shown: "LM Studio", Rank: 86,
 	Work: "text-inference", Edits: "flags", Language: "js",
-	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load"},
+	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load", "-packages/mlx_engine/", ".lmstudio/extensions/backends/"},
 	Like:   []*program.Program{&ggml.LlamaCpp},
-	Cards:  lmStudioCards,
+	Cards:  slices.Concat(studioMLXCards, lmStudioCards),
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.

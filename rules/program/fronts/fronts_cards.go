@@ -226,6 +226,19 @@ func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64)
 var whisperCards = []cause.Card{
 	ggml.PoolCard("whisper.cpp"),
 	{
+		ID: "whisper.cpp/ram", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: ledger.InHost, Figures: speechFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "was refused {asked} of system memory (RAM) for the model",
+		Means:    "The whole model goes to RAM in one piece here[[, {asked}]], not to a card; the work on it takes up to 1 GB more. Free RAM decides, on Windows RAM and page file together.[[ {build32}]]",
+		Not:      "Cutting the audio into pieces: memory does not grow with its length. `-ng`: no card is in use.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9): {fetch} fetches it, then pass it with `-m`.", Cost: "hardly any loss"},
+			{Fix: "close_other_apps", Title: "Close what uses RAM, or add to it", Told: "{swap}", Cost: "free"},
+			does("use_smaller_model", "Or a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`.", "more mistakes"),
+		},
+		Sources: []string{"whisper.cpp/README.md", "whisper.cpp/models/README.md", "whisper.cpp/models/download-ggml-model.cmd"},
+	},
+	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card's memory with this model",
@@ -238,4 +251,20 @@ var whisperCards = []cause.Card{
 		},
 		Sources: []string{"whisper.cpp/README.md", "whisper.cpp/examples/cli/cli.cpp", "whisper.cpp/models/download-ggml-model.sh"},
 	},
+}
+
+// speechFigures say where models come from on the reader's system, and what a
+// program of 32 bit can have.
+func speechFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh NAME`", "swap": "`free -h` shows what is left; swap lets it load, slowly; a container's limit counts too."}
+	if c.Windows() {
+		out["fetch"] = "`models\\download-ggml-model.cmd NAME`"
+		out["swap"] = "Task Manager, Performance, Memory: \"Committed\" near its limit means the page file is too small (System, Advanced, Performance: Settings, Advanced, Virtual memory)."
+	} else if c.Reader.OS == "mac" {
+		out["swap"] = "Activity Monitor, tab Memory, shows what is large."
+	}
+	if ledger.Requested(c) > 3<<29 {
+		out["build32"] = "With much RAM free it may be a 32-bit build (Win32, armv7), which gets 2 to 3 GB whatever the computer has: take the x64 one."
+	}
+	return out
 }

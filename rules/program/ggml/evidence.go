@@ -107,6 +107,11 @@ func longPrompt(c *ledger.Case) bool { return count(c, "prompt_tokens", mostToke
 // LargeBatch: more tokens than the default of -ub.
 func LargeBatch(c *ledger.Case) bool { return physicalBatch(c) > 512 }
 
+// wholeTexts: the physical batch is as long as the context, and long.
+func wholeTexts(c *ledger.Case) bool {
+	return physicalBatch(c) >= 4096 && contextOf(c) == physicalBatch(c)
+}
+
 // beyondArena: arenas of 2023 were planned for 512 tokens.
 func beyondArena(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 512 }
 

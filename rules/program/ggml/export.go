@@ -16,26 +16,27 @@ var (
 	Projects = projects
 )
 
-// Device holds where a part of the model was refused on a card.
-func Device(parts ...string) func(*ledger.Case) bool { return device(parts...) }
-
-// Host holds where it was refused in system memory.
-func Host(parts ...string) func(*ledger.Case) bool { return host(parts...) }
-
-// AbsurdGraph reports a compute buffer out of all proportion.
-func AbsurdGraph(c *ledger.Case) bool { return absurdGraph(c) }
-
-// ScoresFill reports a compute buffer that is mostly the matrix of attention.
-func ScoresFill(c *ledger.Case) bool { return scoresFill(c) }
-
-// Experts reports a model whose weights are mostly experts.
-func Experts(c *ledger.Case) bool { return mixtureOfExperts(c) }
-
-// Shared reports graphics that have the computer's memory for their own.
-func Shared(c *ledger.Case) bool { return unified(c) }
-
-// Uneven: the split over the cards is the likelier reason.
-func Uneven(c *ledger.Case) bool { return uneven(c) }
+// What cards of theirs ask.
+var (
+	// Device holds where a part of the model was refused on a card.
+	Device = device
+	// Host holds where it was refused in system memory.
+	Host = host
+	// AbsurdGraph reports a compute buffer out of all proportion.
+	AbsurdGraph = absurdGraph
+	// ScoresFill reports a compute buffer that is mostly the matrix of attention.
+	ScoresFill = scoresFill
+	// Experts reports a model whose weights are mostly experts.
+	Experts = mixtureOfExperts
+	// Shared reports graphics that have the computer's memory for their own.
+	Shared = unified
+	// Uneven: the split over the cards is the likelier reason.
+	Uneven = uneven
+	// SeveralDevices reports that more than one card takes part.
+	SeveralDevices = severalDevices
+	// Samples: stable-diffusion.cpp was denoising.
+	Samples = samples
+)
 
 // FailingCard is the model of the card that refused, "" where the log does not
 // name it.
@@ -78,12 +79,6 @@ func ContextToSet(c *ledger.Case) int64 { return contextToTry(c) }
 
 // Slots is by how many requests the context is multiplied.
 func Slots(c *ledger.Case) int64 { return slots(c) }
-
-// SeveralDevices reports that more than one card takes part.
-func SeveralDevices(c *ledger.Case) bool { return severalDevices(c) }
-
-// Samples: stable-diffusion.cpp was denoising.
-func Samples(c *ledger.Case) bool { return samples(c) }
 
 // Numbers are what the sentences of llama.cpp's cards name.
 func Numbers(c *ledger.Case) map[string]string { return numbers(c) }

@@ -121,13 +121,9 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-buffer", Kinds: refused, If: belowMetalLimit, Figures: numbers,
 		Cause: cause.SoftwareBug, Weight: cause.Good, Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
-		Means: "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
-		Not:   "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
-		Cures: []cause.Cure{
-			as("upgrade_version", "Take a newer build, which uses several buffers", "old `.bin` files need a GGUF of the same model"),
-			as("close_other_apps", "Close what uses memory", "free"),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
-		},
+		Means:   "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
+		Not:     "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
+		Cures:   []cause.Cure{as("upgrade_version", "Take a newer build, which uses several buffers", "old `.bin` files need a GGUF of the same model"), as("close_other_apps", "Close what uses memory", "free"), as("use_smaller_model", "Or a smaller model", "lower quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m", llamaThreads + "1870"},
 	},
 	{
@@ -197,10 +193,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-cache", Kinds: []fact.Kind{fact.GGMLMetal}, If: func(c *ledger.Case) bool { return unlimited(c) && cacheNumbers(c)["cache"] != "" }, Figures: cacheNumbers,
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "ran out of the Mac's graphics memory at its first command: {cache} of it is the cache for {cells} tokens",
-		Means:    "Everything was allocated, and then Metal could not hold it all at once: macOS hands buffers out before they have room. The cache for {cells} tokens is {cache}[[, the working memory {compute}]], the weights come on top, and the graphics get about two thirds of the RAM, three quarters on 64 GB and more.",
-		Not:      "`--no-warmup`: it then fails at the first prompt. A smaller `-ub`[[: {compute} at stake]]. Other programs alone: the limit is on this one.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's graphics memory at its first command: {cache} of it is the cache for {cells} tokens",
+		Means: "Everything was allocated, and then Metal could not hold it all at once: macOS hands buffers out before they have room. The cache for {cells} tokens is {cache}[[, the working memory {compute}]], the weights come on top, and the graphics get about two thirds of the RAM, three quarters on 64 GB and more.",
+		Not:   "`--no-warmup`: it then fails at the first prompt. A smaller `-ub`[[: {compute} at stake]]. Other programs alone: the limit is on this one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "A shorter context", Told: "{shorter} tokens take {short_cache} instead of {cache}; go up from there. A length that you did not set was fitted to what looked free: `--fit-target 4096` keeps more.", Kind: "config", Text: "-c {shorter_plain}", Cost: "shorter conversations"},
 			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "About {eight_bit} for the same length; with it flash attention (`-fa on`).", Kind: "config", Text: "-ctk q8_0 -ctv q8_0", Cost: "slight loss of quality"},
@@ -215,6 +210,7 @@ var llamaPartCards = []cause.Card{
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.[[ {garbage}]]",
 		Not:   "Killing other graphics programs alone: the limit is on this process's share. Another download of the model.",
 		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "A shorter context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
 			{Fix: "lower_context", Title: "A shorter context, one request at a time", Told: "Half the context (`-c`); if you set none, 8192: unset, many versions take the model's own maximum. In Ollama and the like: `num_ctx` 4096, one model and one request at a time.", Cost: "shorter conversations"},
 			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
 			as("raise_memory_limit", "Raise the limit of macOS", "less RAM for everything else"),

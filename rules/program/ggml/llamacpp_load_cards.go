@@ -9,12 +9,14 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat(beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")
@@ -61,13 +63,9 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
-		Not:   "Fewer layers on the card: that needs more system memory.",
-		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-		},
+		Means:   "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
+		Not:     "Fewer layers on the card: that needs more system memory.",
+		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
@@ -212,6 +210,18 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
+		ID: "llama.cpp/whole-texts", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), wholeTexts, when.Not(diffuses)), Figures: numbers,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a batch as long as the context: {ub} tokens",
+		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It is made for {ub} tokens at once, all of the context, where 512 is usual: so embedding and rerank models are run, which read a text whole. Without flash attention it grows with the square of that.",
+		Not:   "A smaller quantisation, some layers less on the card: this buffer holds no weights.",
+		Cures: []cause.Cure{
+			told("lower_ubatch", "Context and batch as long as your longest text", "Texts for embeddings mostly have 512 to 2048 tokens; set the context to the same. At {ubTo} tokens it takes {ubThen} at most.", "longer texts have to be cut"),
+			told("enable_flash_attention", "And flash attention, where model and card have it", "Then the square is never built.", "free"),
+			{Fix: "fewer_gpu_layers", Title: "Or the embedding model on the processor", Told: "It is small as a rule: `--device none` for its server (KoboldCpp: without `--embeddingsgpu`).", Cost: "slower"},
+		},
+		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/tools/server/README.md", "https://github.com/LostRuins/koboldcpp/issues/1590"},
+	},
+	{
 		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a physical batch of {ub} tokens",
 		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
@@ -229,6 +239,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule, which grows with context and batch[[: this much is a context of about {tokens64} tokens in a 70B model, {tokens128} in DeepSeek V3 or R1]].",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
+			where(command.ContextUnset, does("lower_context", "Set a context: your command sets none", "text", "Add `-c 8192`. Unset, it is the model's own maximum in many versions, often 131,072 tokens, and this buffer and the cache follow it.", "shorter conversations")),
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or half the context", "Half of `-c` is half of this buffer and half of the cache.", "shorter conversations"),
 			{Fix: "enable_flash_attention", If: when.Not(oldVulkan), Title: "Or flash attention, where model and build have it: most of that buffer is then never made", Steps: flashThere, Cost: "free"},

@@ -12,10 +12,9 @@ import (
 // that was refused, or only where. Whatever the cause, they say what to try.
 var restCards = []cause.Card{
 	{
-		ID: "llama.cpp/mem-buffer", Kinds: ofGGML, Said: []string{"ctx->mem_buffer != NULL", "ctx->mem_buffer"}, If: hostSide, Figures: numbers,
-		Headline: "was refused the RAM for the model",
-		Means:    "`mem_buffer` is the one block of RAM that ggml takes for the tensors of a model, or for the work on it; the system gave nothing[[ of the {asked}]]. So the model with its work is larger than the RAM that is left (on Windows: RAM and page file together), or a limit stands in the way. No graphics card is involved.",
-		Not:      "Fewer or more layers on a card, its settings: it was RAM.",
+		ID: "llama.cpp/mem-buffer", Kinds: ofGGML, Said: []string{"ctx->mem_buffer != NULL", "ctx->mem_buffer"}, If: hostSide, Figures: numbers, Headline: "was refused the RAM for the model",
+		Means: "`mem_buffer` is the one block of RAM that ggml takes for the tensors of a model, or for the work on it; the system gave nothing[[ of the {asked}]]. So the model with its work is larger than the RAM that is left (on Windows: RAM and page file together), or a limit stands in the way. No graphics card is involved.",
+		Not:   "Fewer or more layers on a card, its settings: it was RAM.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Take a model file that fits", Told: "Compare the file's size with what is free: it and 1 to 2 GB for context and work have to fit. A 7B model at 4 bit is about 4 GB; on a machine of 2 to 4 GB take 1B to 3B.", Cost: "lower quality"},
 			ramWindows, ramLinux, moreSwap,
@@ -24,10 +23,9 @@ var restCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml.c", llamaThreads + "1813"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/state-cache", Kinds: ofGGML, Said: []string{"rs cache"}, Figures: numbers,
-		Headline: "had no room for the state of its recurrent layers",
-		Means:    "This is a hybrid model (Mamba or linear attention beside attention). Its \"rs cache\" keeps one state of fixed size for each conversation that may run at the same time, however long it is. It comes after the weights, which left too little[[: {asked} was refused]].",
-		Not:      "An 8-bit KV cache: these states are no part of it.",
+		ID: "llama.cpp/state-cache", Kinds: ofGGML, Said: []string{"rs cache"}, Figures: numbers, Headline: "had no room for the state of its recurrent layers",
+		Means: "This is a hybrid model (Mamba or linear attention beside attention). Its \"rs cache\" keeps one state of fixed size for each conversation that may run at the same time, however long it is. It comes after the weights, which left too little[[: {asked} was refused]].",
+		Not:   "An 8-bit KV cache: these states are no part of it.",
 		Cures: []cause.Cure{
 			told("lower_parallel", "One conversation at a time", "llama-server: `--parallel 1` (4 slots by default in many versions); LM Studio: Max Concurrent Predictions 1 in the model's load settings; each slot less is one state less.", "others wait"),
 			told("fewer_gpu_layers", "A few layers less on the card", "They take their states along.", "slower"),
@@ -37,10 +35,9 @@ var restCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2321"},
 	},
 	{
-		ID: "llama.cpp/compute-ram", Kinds: ofGGML, If: when.All(host("compute"), when.Not(diffuses)), Figures: numbers,
-		Headline: "was refused {asked} of RAM for the work on a batch",
-		Means:    "Weights and cache were in place; what was refused is the working memory of one batch of the prompt, and in RAM: {asked}. It grows with the physical batch and, without flash attention, with the context as well.",
-		Not:      "A smaller quantisation, or fewer layers on the card: this buffer holds no weights, and lies in RAM.",
+		ID: "llama.cpp/compute-ram", Kinds: ofGGML, If: when.All(host("compute"), when.Not(diffuses)), Figures: numbers, Headline: "was refused {asked} of RAM for the work on a batch",
+		Means: "Weights and cache were in place; what was refused is the working memory of one batch of the prompt, and in RAM: {asked}. It grows with the physical batch and, without flash attention, with the context as well.",
+		Not:   "A smaller quantisation, or fewer layers on the card: this buffer holds no weights, and lies in RAM.",
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Flash attention", "Then the part that grows with the context falls away.", "free, where the device has it"),
 			told("lower_context", "A shorter context", "", "shorter conversations"),
@@ -50,10 +47,9 @@ var restCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "llama.cpp/src/llama-context.cpp"},
 	},
 	{
-		ID: "llama.cpp/in-one-buffer", Kinds: refused, Said: []string{"clCreateBuffer", "CL_INVALID_BUFFER_SIZE"}, Figures: numbers,
-		Headline: "wanted a buffer larger than the device gives in one piece",
-		Means:    "OpenCL error -61: the buffer is above the largest that this device gives in one piece, often a quarter of its memory, however much is free. The old OpenCL backend of llama.cpp (CLBlast, 2023) puts whole layers and the work of a batch into such buffers.",
-		Not:      "Closing other programs: the bound is for one piece.",
+		ID: "llama.cpp/in-one-buffer", Kinds: refused, Said: []string{"clCreateBuffer", "CL_INVALID_BUFFER_SIZE"}, Figures: numbers, Headline: "wanted a buffer larger than the device gives in one piece",
+		Means: "OpenCL error -61: the buffer is above the largest that this device gives in one piece, often a quarter of its memory, however much is free. The old OpenCL backend of llama.cpp (CLBlast, 2023) puts whole layers and the work of a batch into such buffers.",
+		Not:   "Closing other programs: the bound is for one piece.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller batch", "In builds of that time `-b 128`.", "slower prompts"),
 			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
@@ -62,9 +58,8 @@ var restCards = []cause.Card{
 		Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "llama.cpp/ggml/src/ggml-opencl/ggml-opencl.cpp"},
 	},
 	{
-		ID: "llama.cpp/pictures", Kinds: ofGGML, If: when.All(diffuses, onGPU), Figures: numbers,
-		Headline: "ran out of memory",
-		Means:    "[[{asked} was refused. ]]The program loads text encoder, diffusion model and VAE, computes in steps, and then decodes; the log does not show clearly which of them it was. What grows with the picture is the work of a step and the decoding; what does not are the weights.",
+		ID: "llama.cpp/pictures", Kinds: ofGGML, If: when.All(diffuses, onGPU), Figures: numbers, Headline: "ran out of memory",
+		Means: "[[{asked} was refused. ]]The program loads text encoder, diffusion model and VAE, computes in steps, and then decodes; the log does not show clearly which of them it was. What grows with the picture is the work of a step and the decoding; what does not are the weights.",
 		Cures: []cause.Cure{
 			as("vae_tiling", "If the steps were done: decode in tiles", "faint seams at most"),
 			as("lower_resolution", "If it failed in a step: a smaller picture", "upscale afterwards"),
@@ -75,10 +70,9 @@ var restCards = []cause.Card{
 		Sources: []string{"stable-diffusion.cpp/docs/performance.md"},
 	},
 	{
-		ID: "llama.cpp/weights-refused", Kinds: ofGGML, If: when.All(onGPU, loading), Figures: numbers,
-		Headline: "ran out of graphics memory while it loaded the model",
-		Means:    "[[{asked} was refused. ]]It failed before any request. Either the weights and what comes with them are more than the card has, or something is on it already, often a model that was loaded before. The log does not show how much was free.",
-		Not:      "A shorter prompt: none was read yet.",
+		ID: "llama.cpp/weights-refused", Kinds: ofGGML, If: when.All(onGPU, loading), Figures: numbers, Headline: "ran out of graphics memory while it loaded the model",
+		Means: "[[{asked} was refused. ]]It failed before any request. Either the weights and what comes with them are more than the card has, or something is on it already, often a model that was loaded before. The log does not show how much was free.",
+		Not:   "A shorter prompt: none was read yet.",
 		Cures: []cause.Cure{
 			freeCard,
 			told("fewer_gpu_layers", "Fewer layers on the card", "", "slower"),

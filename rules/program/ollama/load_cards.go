@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -71,8 +72,16 @@ func loadFigures(c *ledger.Case) map[string]string {
 	if n := ggml.Slots(c); n > 1 {
 		out["slots"] = fmt.Sprint(n)
 	}
+	if onProcessor(c) {
+		out["onhost"] = "The cache itself lies in RAM: no layer is on the card, which only computes long prompts."
+	}
 	if c.Contains("-git") {
 		out["build"] = "`-git`"
+	}
+	out["length_since"] = era.Since(c, "ollama", "OLLAMA_CONTEXT_LENGTH")
+	out["log"] = logOf(c)
+	if era.Lacks(c, "ollama", era.OneSlot) {
+		out["slots_then"] = " in versions of that time"
 	}
 	out["gib"], out["quarter"] = fmt.Sprint(lacking(c)), units.Amount(ledger.Requested(c)/4)
 	return out
@@ -107,8 +116,8 @@ const (
 )
 
 var (
-	leaveRoom  = either(when.Not(layersKnown), does("fewer_gpu_layers", "Make Ollama plan {gib} GiB less for the card", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
-	setLayers  = either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the card", "", "slower", layers))
+	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Make Ollama plan {gib} GiB less for the card", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
+	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Fewer layers on the card[[: {keep} instead of {of}]]", "", "slower", layers))
 	lessAtOnce = does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall)
 	update     = as("upgrade_version", "Update Ollama", "a download")
 	eightBit   = does("quantize_kv_cache", "Or an 8-bit cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
@@ -217,6 +226,19 @@ var loadCards = []cause.Card{
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
 	},
 	{
+		ID: "ollama/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, stage("kv"), unsized), Figures: loadFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had no room for the cache of the context",
+		Means: "The weights were in place; the cache comes next and was refused. Its size and whether card or RAM refused stand a line or two above this (`... allocating N MiB on device 0`, or `CPU buffer`): {log}. It grows with `num_ctx` times the requests that may run at once[[, which was up to 4 unless set{slots_then}]].",
+		Not:   "A smaller quantisation alone, unless it frees as much as the cache needs.",
+		Cures: []cause.Cure{
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Room for one request at a time: a cache up to four times smaller", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
+			does("lower_context", "A shorter context", "", "shorter conversations", context),
+			does("close_other_apps", "See what else is loaded", "A second model takes its own cache and weights.", "free", look),
+			does("quantize_kv_cache", "Or an 8-bit cache: half of it", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+		},
+		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
+	},
+	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the card: {asked} of working memory did not fit",
 		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. It holds the output matrix, which is copied to the card only when its layer stayed in RAM: so Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]]. Another model that is still loaded, a game and the desktop take from the card too.",
@@ -227,10 +249,11 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: working memory of {asked} for the context",
-		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan left too little room for it.",
+		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds.[[ {onhost}]]",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
 			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then never made. Models are kept.", "a download")),
 			does("enable_flash_attention", "Flash attention, where the model has it", "With an 8-bit cache, which needs it.", "hardly any loss", steps["quantize_kv_cache"]),
 			leaveRoom, setLayers,
 		},

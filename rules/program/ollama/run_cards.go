@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -39,11 +40,24 @@ var runCards = []cause.Card{
 		Means: "The graphics driver could not place the screen's own picture (-12: no memory), and seconds later Ollama's scratch memory could not grow. Model and context were planned to the brim on the card of the desktop; scratch memory grows while it works, so a longer prompt tips it over. No sizes are printed, nor the model.",
 		Not:   "Loading it again as it was: it loads, and fails when it works.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Keep 2 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.", "some layers run on the processor", brim(2)),
+			either(when.Not(noReserve), does("fewer_gpu_layers", "Keep 2 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.", "some layers run on the processor", brim(2))),
+			either(noReserve, does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers)),
 			does("close_other_apps", "See what else is there", "A second model: `ollama stop NAME`. RAM full instead: close programs.", "free", look),
 			says("upgrade_version", "Or a newer build, or the monitor on the processor's graphics", "[[The log names a {build} build: take a release. ]]With the monitor on the processor's own output, if it has one, the whole card is Ollama's.", "free"),
 		},
 		Sources: []string{threads + "11713", "ollama/envconfig/config.go"},
+	},
+	{
+		ID: "ollama/no-context", Kinds: ggml.AtWork, Said: touch.First, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full before it loaded anything",
+		Means: "The call that failed only looks at the card. CUDA makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full already; of what, these lines do not say. Model and context were not reached.",
+		Not:   "A smaller model, a shorter context, fewer layers: nothing was loaded yet.",
+		Cures: []cause.Cure{
+			does("kill_stale_process", "See what holds the card", "An `ollama` process in the list without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "what it had not saved", look),
+			does("restart_session", "Restart Ollama", "", "a minute", restart),
+			says("select_gpu", "Several cards: leave the full one out", "`CUDA_VISIBLE_DEVICES` with the others' numbers, set for the server.", "only where there is another"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "ollama/discover/gpu.go"},
 	},
 	{
 		ID: "ollama/long", Kinds: ggml.AtWork, If: when.All(byOllama, when.Not(ledger.InHost), long), Figures: loadFigures,
@@ -64,7 +78,7 @@ var runCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers),
 			says("upgrade_version", "Or update Ollama", "Versions from 0.3.10 on can keep a part of the card free, and those of 2025 measure what the model takes. Models are kept.", "a download"),
-			either(func(c *ledger.Case) bool { n, _ := ggml.ContextToTry(c); return n >= 2048 }, does("lower_context", "Or a shorter context", "", "shorter conversations", context)),
+			either(func(c *ledger.Case) bool { _, of := ggml.ContextToTry(c); return of > 2048 }, does("lower_context", "Or a shorter context", "", "shorter conversations", context)),
 		},
 		Sources: []string{threads + "3460", threads + "3765", "ollama/envconfig/config.go"}, Solved: 2,
 	},
@@ -74,7 +88,9 @@ var runCards = []cause.Card{
 		Means: grew + "Ollama fills the card nearly to the brim by plan; a longer prompt, an image, or another program that takes some of it after that tips it over. No size is printed: a few hundred MB is usual.",
 		Not:   "More RAM: the card was what ran full.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Keep 1 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.", "a few layers run on the processor", brim(1)),
+			either(when.Not(noReserve), does("fewer_gpu_layers", "Keep 1 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.[[ `OLLAMA_CONTEXT_LENGTH` counts {length_since}.]]", "a few layers run on the processor", brim(1))),
+			either(noReserve, does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers)),
+			either(noReserve, says("upgrade_version", "Or update Ollama", "Versions from 0.3.10 on can keep a part of the card free (`OLLAMA_GPU_OVERHEAD`), and those of 2025 measure what the model takes. Models are kept.", "a download")),
 			does("close_other_apps", "See what else is on the card", "A second model: `ollama stop NAME`; else games, browsers, other AI programs.", "free", look),
 			does("lower_ubatch", "Or read prompts in smaller pieces", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
 		},

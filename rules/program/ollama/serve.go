@@ -2,12 +2,14 @@ package ollama
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -36,6 +38,12 @@ func near(words []string) func(*ledger.Case) bool {
 
 func modern(c *ledger.Case) bool  { return c.Near(modernWords...) }
 func ancient(c *ledger.Case) bool { return c.Near(ancientWords...) }
+
+// noReserve: the release can keep no part of a card free on demand.
+func noReserve(c *ledger.Case) bool {
+	return ancient(c) || era.Lacks(c, "ollama", "OLLAMA_GPU_OVERHEAD")
+}
+
 func inDocker(c *ledger.Case) bool {
 	return c.Signal(fact.InContainer) != nil || c.Near(dockerWords...)
 }
@@ -94,6 +102,13 @@ func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 
 // server sets variables where they count: for the server, not for `ollama run`.
 func server(c *ledger.Case, variables ...string) []step.Step {
+	variables = slices.DeleteFunc(variables, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return era.Lacks(c, "ollama", name)
+	})
+	if len(variables) == 0 {
+		return nil
+	}
 	each := func(before, after string) string {
 		return before + strings.Join(variables, after+"\n"+before) + after
 	}
@@ -118,7 +133,7 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 func room(gib int64) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		switch {
-		case ancient(c):
+		case noReserve(c):
 			return layers(c)
 		case modern(c):
 			return server(c, fmt.Sprintf("LLAMA_ARG_FIT_TARGET=%d", (gib+1)*1024))
@@ -192,6 +207,18 @@ func tokens(c *ledger.Case) int64 {
 	return n
 }
 
+// onProcessor: the cache lies in RAM, so no layer is on the card.
+func onProcessor(c *ledger.Case) bool {
+	host, card := false, false
+	for _, b := range c.Facts.Buffers {
+		if b.Kind == "kv" {
+			inRAM := fact.HostMemory(b.Device)
+			host, card = host || inRAM, card || !inRAM
+		}
+	}
+	return host && !card
+}
+
 // explained is a factor of the bytes that were refused, 0 where they are not
 // explained.
 func explained(c *ledger.Case, name string) int64 {
@@ -209,7 +236,10 @@ func explained(c *ledger.Case, name string) int64 {
 // a Modelfile.
 func context(c *ledger.Case) []step.Step {
 	n := tokens(c)
+	_, of := ggml.ContextToTry(c)
 	switch {
+	case of == 0 && explained(c, "tokens") == 0 && era.Lacks(c, "ollama", era.DefaultContext):
+		return []step.Step{told("Where a Modelfile, a front end or your request sets `num_ctx`, halve it; unset it is 2,048 in this version.")}
 	case c.Near(llamaIndex...):
 		return []step.Step{told("In your code: `llm = Ollama(model=%q, context_window=%d)`.", named(c), n)}
 	case c.Near(langchain...):
@@ -218,6 +248,12 @@ func context(c *ledger.Case) []step.Step {
 		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`.", named(c), n)}
 	case c.Near("homeassistant.components.ollama"):
 		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends wins over Ollama's own setting.", n)}
+	case inDocker(c) && !era.Lacks(c, "ollama", "OLLAMA_CONTEXT_LENGTH"):
+		since := ""
+		if s := era.Since(c, "ollama", "OLLAMA_CONTEXT_LENGTH"); s != "" {
+			since = " (" + s + ")"
+		}
+		return append([]step.Step{told("For all models%s; a `num_ctx` of a Modelfile, front end or request wins.", since)}, server(c, fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n))...)
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
@@ -228,6 +264,11 @@ func context(c *ledger.Case) []step.Step {
 func look(c *ledger.Case) []step.Step {
 	command := "ollama ps"
 	switch {
+	case era.Lacks(c, "ollama", "ollama ps"): // nor does it load a second model
+		command = "nvidia-smi"
+		if !ledger.OnCard(c) || c.Backend != "cuda" {
+			command = "free -h"
+		}
 	case inDocker(c):
 		command = "docker exec ollama ollama ps; docker stats --no-stream"
 		if ledger.OnCard(c) {

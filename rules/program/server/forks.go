@@ -3,10 +3,9 @@ package server
 import (
 	"maps"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -75,8 +74,8 @@ var VLLMGaudi = program.Program{
 	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
 	Like:     []*program.Program{&VLLM},
 	Sources: program.Sources{
-		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX", "habana": "HABANA_VISIBLE_DEVICES",
-		"vllm/config/cache.py": "--kv-cache-dtype", "vllm/engine/arg_utils.py": "--quantization",
+		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX VLLM_SKIP_WARMUP", "habana": "HABANA_VISIBLE_DEVICES",
+		"vllm/config/cache.py": "--kv-cache-dtype --gpu-memory-utilization", "vllm/engine/arg_utils.py": "--quantization --max-num-seqs --max-model-len --tensor-parallel-size",
 	},
 	Steps: steps{
 		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or more (0.2) if it was the capture that failed; `--enforce-eager` makes none."),
@@ -85,7 +84,9 @@ var VLLMGaudi = program.Program{
 		"kill_stale_process":       step.Paste("shell", "hl-smi   # lists the processes on each card; end what is yours with: kill PID"),
 		"select_gpu":               step.Paste("env", "export HABANA_VISIBLE_DEVICES=1"),
 		"upgrade_version":          text("Update vllm-gaudi together with the SynapseAI release that it names."),
+		"use_lower_quant":          text("An FP8 checkpoint, calibrated with Intel Neural Compressor, with `--quantization inc`; AWQ and GPTQ ones load too, bitsandbytes does not."),
 	},
+	Cards: engine.GaudiCards,
 }
 
 // VLLMTPU is vLLM on Google's TPUs: JAX reports its memory (HBM).
@@ -96,10 +97,12 @@ var VLLMTPU = program.Program{
 	Steps: steps{
 		"kill_stale_process": text("Another process may hold the TPU: `sudo lsof /dev/accel* /dev/vfio/*` lists it; end what is yours, or restart the VM."),
 		"select_gpu":         text("Use a slice with more chips, and `--tensor-parallel-size` with their number."),
+		"use_lower_quant":    text("An FP8 or INT8 (W8A8) checkpoint of the same model: half of 16 bit. vLLM on TPU has no bitsandbytes."),
 		"enforce_eager":      text("Graphs are compiled ahead on TPUs and cannot be left out: lower the sequences or the batched tokens instead."),
 		"upgrade_version":    step.Paste("shell", "pip install -U vllm-tpu"),
 	},
-	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size"},
+	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size --max-num-batched-tokens --max-num-seqs", "vllm/config/cache.py": "--gpu-memory-utilization"},
+	Cards:   engine.TPUCards,
 }
 
 // VLLMOmni runs several engines, each with a share of its own.
@@ -117,38 +120,7 @@ var VLLMOmni = program.Program{
 		"multi_gpu":                    step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 1\n    runtime:\n      devices: \"1\"   # a stage on a card of its own"),
 		"upgrade_version":              step.Paste("shell", "pip install -U vllm-omni"),
 	},
-	Cards: omniCards,
-}
-
-// omniFits is what a diffusion model of vLLM-Omni's does not need on the card.
-var omniFits = []cause.Cure{
-	{Fix: "cpu_offload", Title: "Keep the transformer in system memory, a block on the card at a time", Told: "RAM has to hold all of it, pinned. Added to the command that starts vLLM-Omni:", Kind: "config", Text: "--enable-layerwise-offload", Cost: "slower steps"},
-	{Fix: "multi_gpu", Title: "Or split it over the cards", Told: "Not every model and version splits all of its layers: see in `nvidia-smi` that each card holds less than before, else it is no cure. Sequence parallelism (ulysses, ring) splits no weights.", Kind: "config", Text: "--tensor-parallel-size 2 --enable-cpu-offload", Cost: "needs the cards"},
-	{Fix: "use_lower_quant", Title: "Or load 8-bit weights", Told: "About half; a version that quantises only after a 16-bit load fails the same way. Then take a checkpoint that is FP8 already.", Kind: "config", Text: "--quantization fp8", Cost: "slight loss of quality"},
-}
-
-var omniCards = []cause.Card{
-	{
-		ID: "vllm-omni/diffusion-load", Kinds: onCard, Said: []string{"vllm_omni/diffusion/models/", "vllm_omni/diffusion/model_loader", "vllm_omni/diffusion/registry"}, Phases: []string{"load", "unknown"}, If: ledger.FillsCard,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card while building the diffusion model",
-		Means:    "It was still building the model layer by layer: {mine} of {total} is its own, nearly all of it weights, and the next {asked} was refused. Picture and video models count every part at 16 bit, 2 bytes per parameter: Qwen-Image, as an example, has a transformer of 20 billion (37 GiB) and a text encoder of 7 billion (14 GiB). Where several workers run, each card that is as full as this one loads the whole of it.",
-		Not:      "Smaller pictures, fewer steps, `max_num_seqs`: nothing was generated yet.",
-		Cures:    omniFits,
-		Sources:  []string{"vllm-omni/docs/user_guide/diffusion/cpu_offload_diffusion.md", "vllm-omni/docs/user_guide/quantization/overview.md", "https://github.com/vllm-project/vllm-omni/issues/919"},
-	},
-	{
-		ID: "vllm-omni/stages", Kinds: []fact.Kind{fact.VLLMFreeTooLow, fact.VLLMNoCache},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: the shares of its stages do not fit the card together",
-		Means:    "vLLM-Omni starts an engine for each stage, and each takes its own share of its card. Stages on one card whose shares add up to more than it has fail like this, the later one.",
-		Not:      "`--gpu-memory-utilization` alone: each stage has its own in the YAML.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Divide the card among the stages", Cost: "a smaller cache for each"},
-			{Fix: "multi_gpu", Title: "Or give a stage a card of its own", Cost: "needs it"},
-		},
-		Sources: []string{"vllm-omni/docs/configuration/gpu_memory_utilization.md"},
-	},
+	Cards: engine.OmniCards,
 }
 
 // IPEXLLM is Intel's own version of transformers, vLLM and Ollama for Arc.

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -62,7 +65,7 @@ var Xinference = program.Program{
 		cause.LeakedProcess: {{Fix: "restart_session", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
-	Cards: []cause.Card{{
+	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card taken by another process",
@@ -86,5 +89,5 @@ var Xinference = program.Program{
 			{Fix: "use_lower_quant", Title: "Or fewer bits", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
-	}},
+	}}...),
 }

@@ -29,7 +29,7 @@ var SGLang = program.Program{
 	Commands: []string{"sglang.launch_server"},
 	Units:    []string{"sglang"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: append(slices.Clip(engine.SGLangCards), compilerKilled("sglang")),
+	Cards: append(slices.Clip(engine.SGLangCards), engine.CompilerKilled("sglang")),
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",

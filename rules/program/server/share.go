@@ -68,8 +68,8 @@ func (s share) now(c *ledger.Case) (u float64, stated bool) {
 }
 
 // lowered is the largest share that passes the start check, else one that leaves
-// what was lacking and half a GiB: the graphs of other sizes and the next
-// requests need room too.
+// what was lacking and 3 % of the card, 1 GiB at least: the graphs of other sizes
+// and the next requests need room too.
 func (s share) lowered(c *ledger.Case) float64 {
 	f := c.F()
 	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && cardTotal(c) > 0 {
@@ -85,7 +85,7 @@ func (s share) lowered(c *ledger.Case) float64 {
 		return max(s.least, math.Floor((now-2*less)*100+1e-9)/100) // what is free does not say how much can be had
 	}
 	if f.Requested != nil && s.of(c) > 0 {
-		lacking := max(0, f.Requested.Bytes-ledger.SizeOf(f.Free)) + units.GiB/2
+		lacking := max(0, f.Requested.Bytes-ledger.SizeOf(f.Free)) + max(units.GiB, s.of(c)*3/100)
 		if part := float64(lacking) / float64(s.of(c)); part < now {
 			less = max(s.off, part)
 		}
@@ -106,7 +106,7 @@ func (s share) smaller(c *ledger.Case) *effect.Effect {
 	now, _ := s.now(c)
 	less := math.Max(0, now-s.lowered(c))
 	given := int64(less * float64(s.of(c)))
-	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, about half a GiB or more of it as reserve: what comes after this request may be larger.",
+	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, the most of it as reserve: what comes after this request may be larger.",
 		less, units.Amount(s.of(c)), units.Amount(given), f.Free)
 	return bound(f.Requested.Bytes, f.Free.Bytes+given, note)
 }

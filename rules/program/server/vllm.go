@@ -29,7 +29,8 @@ var VLLM = program.Program{
 		"flash-attention/README.md": "--no-build-isolation",
 		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
 		"vllm/config/offload.py":    "--cpu-offload-gb",
-		"vllm/engine/arg_utils.py": "--enforce-eager --limit-mm-per-prompt --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
+		"vllm/envs.py":              "VLLM_CPU_KVCACHE_SPACE VLLM_DEEP_GEMM_WARMUP",
+		"vllm/engine/arg_utils.py": "--disable-custom-all-reduce --enforce-eager --limit-mm-per-prompt --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
 			" --quantization --swap-space --tensor-parallel-size",
 	},
 	Clues: map[string][]cause.Clue{
@@ -55,7 +56,7 @@ var VLLM = program.Program{
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
-	Cards:    slices.Concat(vllmCards, engine.VLLMBareCards, []cause.Card{compilerKilled("vllm")}),
+	Cards:    slices.Concat(engine.VLLMEarlyCards, vllmCards, engine.VLLMBareCards, []cause.Card{engine.CompilerKilled("vllm")}),
 }
 
 var (

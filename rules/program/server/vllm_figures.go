@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -49,7 +52,11 @@ func flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
 	for i, o := range set {
 		choices[i] = launch.To(o.Name, o.Value)
 		if o.Name == "max_num_batched_tokens" {
-			choices = append(choices, chunks)
+			whole := func(since string) func(*ledger.Case) string { // without chunks a step holds the longest prompt
+				return era.Either("vllm", "--enable-chunked-prefill", "4096", since)
+			}
+			choices[i] = launch.From(o.Name, whole(o.Value))
+			choices = append(choices, chunks, launch.From("max_model_len", whole("")))
 		}
 	}
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: vllmServer.Sets(choices...)}
@@ -70,7 +77,7 @@ var chunks = launch.From("enable_chunked_prefill", func(c *ledger.Case) string {
 // the engine is V0, where that is the default below 32,768 tokens.
 func wholePrompts(c *ledger.Case) bool {
 	_, v0 := c.Fact("vllm_v0")
-	return v0 || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
+	return v0 || era.Lacks(c, "vllm", era.SecondEngine) || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
 }
 
 // trialTook is what the trial run took beside the weights, 0 where the log does
@@ -134,6 +141,17 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	if wholePrompts(c) {
 		out["chunked"] = " --enable-chunked-prefill"
 	}
+	for _, name := range []string{"DeepGEMM", "FlashInfer"} {
+		if c.Near(map[string]string{"DeepGEMM": "deep_gemm_warmup", "FlashInfer": "flashinfer_autotune"}[name]) {
+			out["kernels"] = name
+		}
+	}
+	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
+		out["twice"] = twice
+		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
+			out["second"] = fmt.Sprintf("At least %d take part now: set twice your present number, or `--pipeline-parallel-size 2` over a second machine.", launch.AtLeast(c))
+		}
+	}
 	shareFigures(c, out)
 	lengthFigures(c, out)
 	samplerFigures(c, out)
@@ -150,12 +168,14 @@ func vllmFigures(c *ledger.Case) map[string]string {
 // would take where the name tells its size.
 func fewerBits(c *ledger.Case) string {
 	const search = "search its name with that ending on huggingface.co."
-	format := ledger.Quantised(c)
+	format := cmp.Or(ledger.Quantised(c), engine.FormatInFrames(c))
 	sized := ""
 	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {
 		sized = ", about " + units.Amount(w)
 	}
 	switch {
+	case format == "" && era.Lacks(c, "vllm", "--quantization fp8"):
+		return "An AWQ or GPTQ checkpoint: " + search
 	case format == "":
 		return "An AWQ, GPTQ or FP8 checkpoint: " + search
 	case strings.Contains(format, "8"):

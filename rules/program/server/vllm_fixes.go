@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
@@ -36,10 +37,7 @@ var vllmServer = launch.Server{
 }
 
 // before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
-func before060(c *ledger.Case) bool {
-	version, ok := c.Fact("vllm_version")
-	return ok && (strings.HasPrefix(version.Text, "0.") && len(version.Text) > 3 && version.Text[2] < '6' && version.Text[3] == '.')
-}
+func before060(c *ledger.Case) bool { return era.Lacks(c, "vllm", era.ServeCommand) }
 
 // since021: the usual share is 0.92 since about 0.21.
 func since021(c *ledger.Case) (float64, bool) {
@@ -62,7 +60,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"use_lower_quant": launch.After("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
 		vllmServer.Sets(launch.To("quantization", "bitsandbytes"))),
 	"lower_swap_space":       vllmServer.Sets(launch.To("swap_space", "0")),
-	"lower_resolution":       vllmServer.Sets(launch.To("limit_mm_per_prompt", `{"image": 1}`), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
+	"lower_resolution":       vllmServer.Sets(launch.From("limit_mm_per_prompt", era.Either("vllm", era.PromptLimits, "image=1", `{"image": 1}`)), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
 	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.Sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
@@ -97,8 +95,10 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		cause.If(ledger.ShareTooSmall, cause.None, "It makes the cache even smaller."),
 		cause.If(when.Not(startRefused), cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
 	),
-	"quantize_kv_cache": figures.Why(cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
-	"enforce_eager":     figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It runs without CUDA graphs already.")),
+	"quantize_kv_cache": figures.Why(
+		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the processor many versions refuse an FP8 cache."),
+		cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
+	"enforce_eager": figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It runs without CUDA graphs already.")),
 }
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card

@@ -1,9 +1,15 @@
 package server
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -12,7 +18,7 @@ import (
 const (
 	noShareYet  = "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none of them counts while weights load."
 	quantised   = "{fewer_bits}[[ With room for cache and work this card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
-	halvesThem  = "Each holds half of weights and cache. The number has to divide the model's attention heads: 2, 4, 8."
+	halvesThem  = "Each holds half of weights and cache.[[ {second}]] The number has to divide the model's attention heads: 2, 4, 8."
 	offloadCost = "Count it for each card, in GiB; free RAM has to hold it. Every token then reads that part over the bus."
 )
 
@@ -25,7 +31,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "vLLM slept, gave its memory back, and could not take it again: something else holds it now. In a training loop that is likely the trainer in the same job, with gradients, optimizer state or its own allocator's cache.",
 		Not:      "`--max-model-len`: weights and cache come back in the sizes they had.",
 		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Kind: "python", Text: "import gc, torch\ngc.collect()\ntorch.cuda.empty_cache()   # in the trainer, before llm.wake_up()", Cost: "free"},
+			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Told: "In the trainer, before it calls `llm.wake_up()`: `gc.collect(); torch.cuda.empty_cache()`. Nothing of a trainer: `nvidia-smi` shows who took it meanwhile.", Cost: "free"},
 			added("lower_gpu_memory_utilization", "Give vLLM a smaller share", "0.1 less at a time, until trainer and vLLM fit side by side.", "a smaller KV cache"),
 			{Fix: "cpu_offload", Title: "Or move the trainer's state away meanwhile", Told: "Offload its parameters and optimizer to system memory while vLLM generates; verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True` and `optimizer_offload=True`.", Cost: "slower steps"},
 		},
@@ -115,6 +121,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      noShareYet,
 		Cures: []cause.Cure{
 			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit. If it is one already, see that this option is set.", Cost: "slight loss of quality"}),
+			given(noConversion, words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality")),
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM make 4 bit of this one while it loads (bitsandbytes has to be installed). {where}", "slight loss of quality"),
 			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
 			given(when.Not(stage.OnAscend), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
@@ -173,4 +180,11 @@ func loadFigures(c *ledger.Case) map[string]string {
 		out["ranks"] = grouped(float64(c.Reader.Ranks))
 	}
 	return out
+}
+
+// noConversion: vLLM's own conversion to 4 bit is for dense layers on NVIDIA
+// cards; experts were refused by it for long, other cards need builds of their
+// own, and what is quantised already stays as it is.
+func noConversion(c *ledger.Case) bool {
+	return c.Backend != "cuda" && c.Backend != "" || era.Lacks(c, "vllm", "--quantization bitsandbytes") || cmp.Or(ledger.Quantised(c), engine.FormatInFrames(c)) != "" || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "fused_moe") })
 }

@@ -26,10 +26,9 @@ const (
 var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/sampler-share", Kinds: []fact.Kind{fact.VLLMWarmup}, If: when.Not(manySequences),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures,
-		Headline: "did not start: no room was left to warm up the sampler",
-		Means:    "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
-		Not:      "A shorter context: the sampler's rows depend on requests and vocabulary only.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures, Headline: "did not start: no room was left to warm up the sampler",
+		Means: "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
+		Not:   "A shorter context: the sampler's rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks with them, to {sort_fewer}. ]]Nothing is lost below {fewer} requests at once. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -39,10 +38,9 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
-		Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
-		Means:    "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
-		Not:      "A shorter context: the rows depend on requests and vocabulary only.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures, Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
+		Means: "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
+		Not:   "A shorter context: the rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks to {sort_fewer}. ]]Costs nothing until more than {fewer} requests run together. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -51,13 +49,26 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"},
 	},
 	{
+		ID: "vllm/kernel-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.Kernels, Phases: []string{"warmup", "unknown"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: vllmFigures, Headline: "did not start: no room was left to warm up its kernels",
+		Means: "Weights and KV cache were in place: vLLM then tries its kernels once with the largest batch[[ (here {kernels})]], before it makes CUDA graphs. Their buffers lie outside the share[[: {asked} more was wanted, {short} more than was left]].",
+		Not:   "A shorter context alone: the cache takes the whole share at any length. Another quantisation: the weights are in.",
+		Cures: []cause.Cure{
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			flags("lower_max_batched_tokens", "Or a smaller largest batch", "The buffers have that many rows.", "slower long prompts", option("max_num_batched_tokens", "2048")),
+			given(func(c *ledger.Case) bool { return c.Near("deep_gemm_warmup") }, cause.Cure{Fix: "enforce_eager", Title: "Or leave this warm-up out", Told: "The kernels are then built when a request first needs them, in the room that is left then (0.11.1 and later):", Kind: "env", Text: "export VLLM_DEEP_GEMM_WARMUP=skip", Cost: "slow first requests"}),
+			piecesCure,
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/model_executor/warmup/kernel_warmup.py", "vllm/envs.py"},
+	},
+	{
 		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(stage.OnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out sampling for {seqs} sequences at once, most likely",
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
 		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to gain)]].",
 		Cures: []cause.Cure{
-			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
+			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}, at no cost until more than {fewer} requests run together. {where}", "more requests wait"),
 			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
 			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option("max_num_batched_tokens", "2048")),
 		},
@@ -114,6 +125,20 @@ var vllmRunCards = []cause.Card{
 			words("cpu_offload", "Or keep a part in system memory", "`--cpu-offload-gb 6` (in Python `cpu_offload_gb=6`), with `--max-num-batched-tokens 2048`; every token then reads that part over the bus.", "many times slower"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/offload.py", "docs/configuration/conserving_memory.md"},
+	},
+	{
+		ID: "vllm/trial-crowded", Kinds: onCard, If: when.All(stage.Profiling, crowded),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
+		Headline: "did not start: {mine} of {total} was taken when its trial run wanted {asked} more",
+		Means:    "The weights are in; the trial run at start, which computes `max_num_batched_tokens` at once, found hardly any room. Most of the {mine} is weights, as a rule: `Model loading took` above says how much. If that is nine tenths of the card, a smaller trial passes and the cache then finds no room.",
+		Not:      trialFirst + " `expandable_segments`[[ ({slack} to gain)]].",
+		Cures: []cause.Cure{
+			flags("lower_max_batched_tokens", "First a smaller trial run, to see how far it is", "{where}", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "16"), option("max_model_len", "4096")),
+			given(stage.OnAscend, words("use_lower_quant", "Or smaller weights", "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit.", "slight loss of quality")),
+			words("use_lower_quant", "Or smaller weights", quantised, "slight loss of quality"),
+			added("multi_gpu", "Or more cards", halvesThem, "needs them"),
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
 		ID: "vllm/profile-run", Kinds: onCard, If: stage.Profiling,
@@ -230,6 +255,19 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/model_executor/layers/quantization/gguf.py"},
 	},
 	{
+		ID: "vllm/serving-large", Kinds: onCard, If: when.All(stage.OnCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= 2<<30 }), Phases: []string{"inference"},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: servingFigures,
+		Headline: "ran out of the card while serving: one request wanted {asked} in one piece",
+		Means:    "It had started and was serving. A piece of {asked} is no cache: it is what one step computes, as a rule log-probabilities of a prompt (a row of the whole vocabulary in 32 bit for each token[[: {rows} tokens of a vocabulary of 150,000]]), or large or many pictures. The trial run at start has none of those, so the cache had taken the room.",
+		Not:      cacheFills,
+		Cures: []cause.Cure{
+			flags("lower_max_batched_tokens", "Compute less at once", "The piece shrinks with the tokens of one step. {where}", "slower long prompts", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
+			lessShare("Leave more of the card free", tooShortThen),
+			tell("lower_batch_size", "Or find the request that does it", "The last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or pictures: `--limit-mm-per-prompt` and smaller ones.", "that request has to ask for less"),
+		},
+		Sources: []string{"vllm/v1/sample/sampler.py", "docs/configuration/conserving_memory.md", vllmThreads + "issues/5907"},
+	},
+	{
 		ID: "vllm/serving", Kinds: onCard, If: stage.OnCard, Phases: []string{"inference"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of the card while serving requests",
@@ -257,6 +295,20 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
+		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.AfterCache[:1], Phases: []string{"warmup"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
+		Headline: "did not start: no room was left for its last warm-up",
+		Means:    "The frames show `compile_or_warm_up_model`, which comes after weights and KV cache: the model is run once more for its largest sizes, then CUDA graphs and sampler are made ready. All of that lies outside vLLM's share[[: {asked} more was wanted, {short} more than was left]].",
+		Not:      cacheFills,
+		Cures: []cause.Cure{
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
+			added("enforce_eager", "Or do without CUDA graphs and compilation", "", "slower tokens"),
+			piecesCure,
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py"},
+	},
+	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of the card, in a step that the log does not show",
 		Means:    "Which step failed decides what helps, and the lines above this one tell. Without `Model loading took` it was the weights; with it, but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request, beside a cache that fills vLLM's share at any length.",
@@ -264,7 +316,7 @@ var vllmRunCards = []cause.Card{
 			{Fix: "lower_gpu_memory_utilization", Title: "By the last line that stands above", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "Leave more of the card free: `--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
 				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
-				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size 2`"},
+				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "See that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
@@ -299,7 +351,7 @@ func afterGraphs(cure cause.Cure) cause.Cure {
 
 func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
 
-var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"} // in tracebacks of models that take pictures
+var visionEncoder = []string{"in embed_multimodal", ".embed_multimodal(", ".get_multimodal_embeddings(", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"} // in tracebacks of models that take pictures
 
 func seesImages(c *ledger.Case) bool {
 	return c.Near(visionEncoder...) || strings.Contains(strings.ToLower(c.ModelName()), "vl") || strings.Contains(strings.ToLower(c.ModelName()), "vision")
@@ -309,4 +361,10 @@ func seesImages(c *ledger.Case) bool {
 func weightsFill(c *ledger.Case) bool {
 	w, total := ledger.Sized(c, "weights_loaded"), cardTotal(c)
 	return total > 0 && w > 0 && w <= total && w*10 > total*9
+}
+
+// crowded: live tensors are nine tenths of the card in the trial run, and no
+// line says how much of them are weights.
+func crowded(c *ledger.Case) bool {
+	return c.Total.Has() && ledger.Sized(c, "weights_loaded") == 0 && c.F().Weights == nil && ledger.SizeOf(c.F().Allocated)*10 > c.Total.Bytes*9
 }

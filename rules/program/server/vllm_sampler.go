@@ -194,3 +194,12 @@ func effectFreeCard(c *ledger.Case) *effect.Effect {
 	e.Certainty = effect.Condition // of its being somebody's who can be ended
 	return e
 }
+
+// servingFigures add of how many tokens a piece would be the log-probabilities.
+func servingFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	if n := ledger.Requested(c) / (4 * 150_000); n > 256 {
+		out["rows"] = "about " + grouped(float64(n/100*100))
+	}
+	return out
+}

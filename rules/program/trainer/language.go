@@ -13,7 +13,7 @@ var Torchtune = program.Program{
 	Commands: []string{"tune"},
 	Work:     "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml": "batch_size gradient_accumulation_steps enable_activation_checkpointing enable_activation_offloading tokenizer.max_seq_len optimizer_in_bwd", "torchtune/README.md": "--nproc_per_node --config"},
-	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run "},
+	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run full_", "tune run lora_", "tune run qat_", "tune run --n", "tune run knowledge_", "tune run generate", "tune run eleuther_"},
 	Steps: spelling{
 		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8"),
 		"lower_context":          say("Add `tokenizer.max_seq_len=2048` to the `tune run` command; null, the default, takes samples of any length."),

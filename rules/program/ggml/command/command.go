@@ -38,6 +38,9 @@ func Edited(c *ledger.Case, options string) (command string, ok bool) {
 	if c.Windows() && step.Word(c, words[0]) != words[0] {
 		return "", false // PowerShell starts nothing that stands in quotes
 	}
+	if modelMissing(words) {
+		return "", false
+	}
 	for i, w := range words[1:] {
 		if w == "" && slices.Contains([]string{"-p", "--prompt"}, words[i]) {
 			words[i+1] = "PROMPT" // what was asked is not repeated
@@ -66,6 +69,27 @@ func Edited(c *ledger.Case, options string) (command string, ok bool) {
 		}
 	}
 	return strings.Join(words, " "), true
+}
+
+// modelMissing: the option that names the model stands without it, as where
+// somebody took a path out.
+func modelMissing(words []string) bool {
+	for i, w := range words {
+		if slices.Contains([]string{"-m", "--model", "-hf", "--hf-repo"}, w) && (i+1 == len(words) || isFlag(words[i+1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// ContextUnset: the log shows the command, and it sets no context.
+func ContextUnset(c *ledger.Case) bool {
+	signal := c.Signal("llama_command")
+	if signal == nil {
+		return false
+	}
+	words := strings.Fields(signal.Text)
+	return !slices.ContainsFunc(words, func(w string) bool { return w == "-c" || strings.HasPrefix(w, "--ctx-size") })
 }
 
 // binary is the name of the program that a command starts.

@@ -89,6 +89,11 @@ func Of(c *ledger.Case) Dialect {
 	return dialects["llama.cpp"]
 }
 
+// Named: the log names the program on llama.cpp that the reader runs.
+func Named(c *ledger.Case) bool {
+	return c.Says("lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python") || len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" && c.Reader.Program == "llama.cpp"
+}
+
 // Spelled makes the steps of a fix in the reader's dialect, for programs that
 // have no such setting the text.
 func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(*ledger.Case) []step.Step {
@@ -107,7 +112,7 @@ func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 
 // Halve says how to find the number of layers where the log gives none.
 func (d Dialect) Halve() step.Step {
-	return step.Step{Kind: "text", Text: "Halve " + d.Layers + ", then raise it until it fails. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (all of a 7B or 8B model are 33, of a 70B 81), halve it if that is refused too, raise it while room stays. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
 }
 
 // Step makes a step out of one setting, in words where the log does not show

@@ -76,8 +76,33 @@ func Share(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
 // numbers are powers of two.
 func Doubled(name string) Choice {
 	return Whole(name, func(c *ledger.Case) int {
-		return 2 * max(1, cmp.Or(ledger.IntSetting(c, name), 1<<bits.Len(uint(ledger.GPU(c)))))
+		return 2 * max(1, cmp.Or(ledger.IntSetting(c, name), 1<<bits.Len(uint(AtLeast(c)-1))))
 	})
+}
+
+// workers begin the names of processes that there are only where several cards
+// take part: vLLM's and SGLang's.
+var workers = []string{"Worker_TP", "VllmWorker", "RayWorkerVllm", "RayWorkerWrapper", "NPURayWorkerWrapper", "TP1", "TP2", "TP3", "TP4", "TP5", "TP6", "TP7"}
+
+// AtLeast is how many cards take part by the one that failed and by the process
+// that said so ("Worker_TP3_EP3 pid=406", "VllmWorker rank=3 pid=12").
+func AtLeast(c *ledger.Case) int {
+	n, source := ledger.GPU(c)+1, c.Failure.Source
+	if !slices.ContainsFunc(workers, func(w string) bool { return strings.HasPrefix(source, w) }) {
+		return n
+	}
+	n = max(n, 2)
+	for _, before := range []string{"TP", "rank="} {
+		if _, rank, ok := strings.Cut(source, before); ok {
+			if end := strings.IndexFunc(rank, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+				rank = rank[:end]
+			}
+			if k, err := strconv.Atoi(rank); err == nil && k < 64 {
+				n = max(n, k+1)
+			}
+		}
+	}
+	return n
 }
 
 // Divided is a number that the log shows, else what is usual, divided.
@@ -174,10 +199,9 @@ func (s Server) With(c *ledger.Case, set ...Option) string {
 	return strings.Join(words, " ")
 }
 
-// Unknown: the log shows neither the command nor the model nor an option, so
-// that what has to be added to the reader's own command is all there is to say.
+// Unknown: the log shows neither the command nor the model, so that what has to be added to the reader's own command is all there is to say.
 func (s Server) Unknown(c *ledger.Case) bool {
-	return s.Flags && s.Logged(c) == nil && (s.Others(c) || c.ModelName() == "MODEL" && len(s.settings(c)) == 0)
+	return s.Flags && s.Logged(c) == nil && (s.Others(c) || c.ModelName() == "MODEL")
 }
 
 // Others: another program starts this server, by a command of its own.

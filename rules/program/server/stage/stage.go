@@ -25,9 +25,17 @@ func LoadingWeights(c *ledger.Case) bool {
 	return c.Root(fact.VLLMLoad) || OnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && LooksLikeLoad(c))
 }
 
-// CacheTaken: CUDA graphs exist, or the cache's size was printed before.
+// AfterCache are frames and calls of what comes after the cache: kernels, graphs
+// and sampler are tried by compile_or_warm_up_model (vllm/v1/worker/gpu_worker.py).
+var (
+	Kernels    = []string{"kernel_warmup(", "in kernel_warmup", "model_executor/warmup/", "deep_gemm_warmup", "flashinfer_autotune"}
+	AfterCache = append([]string{"in compile_or_warm_up_model"}, Kernels...)
+)
+
+// CacheTaken: CUDA graphs exist, its frames are in the traceback, or the cache's size
+// was printed before.
 func CacheTaken(c *ledger.Case) bool {
-	return c.Contains("private pools") || slices.ContainsFunc([]string{"kv_left", "cache_tokens", "kv_blocks"}, func(name string) bool {
+	return c.Contains("private pools") || c.Near(AfterCache...) || slices.ContainsFunc([]string{"kv_left", "cache_tokens", "kv_blocks"}, func(name string) bool {
 		x, ok := c.Fact(name)
 		return ok && x.Line < c.Failure.Line
 	})

@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"strconv"
@@ -8,7 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -19,20 +18,20 @@ var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
 	Units: []string{"tgi", "text-generation-inference"},
 	Work:  "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: engine.TGICards,
+	Cards: TGICards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --cuda-memory-fraction --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",
 	},
 	Clues: map[string][]cause.Clue{
-		cause.BatchTooLarge: {figures.First(
+		cause.BatchTooLarge: {cause.Figures{}.First(
 			cause.If(func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }, cause.Good, "It failed in the warm-up, which runs the largest batch that the settings allow."),
-			cause.If(engine.TGITiny, cause.Hint, "The warm-up batch did not fit."),
+			cause.If(TGITiny, cause.Hint, "The warm-up batch did not fit."),
 			cause.If(tgiWarmup, cause.Good, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it."),
 			cause.If(tgiWarmup, cause.Good, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above."),
 		)},
-		cause.SoftwareBug: {figures.First(
-			cause.If(engine.TGITiny, cause.Good, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
+		cause.SoftwareBug: {cause.Figures{}.First(
+			cause.If(TGITiny, cause.Good, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
 			cause.If(tgiWarmup, cause.Hint, "Several versions put this sentence on any error of the warm-up."),
 		)},
 		cause.ModelTooLarge: {cause.Said(cause.Hint, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
@@ -40,9 +39,9 @@ var TGI = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
-			{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: when.Not(engine.TGITiny)},
+			{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: when.Not(TGITiny)},
 			{Fix: "upgrade_version", Fit: cause.MayHelp, If: tgiWarmup},
-			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Not(engine.TGITiny)},
+			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Not(TGITiny)},
 			{Fix: "multi_gpu", Fit: cause.MayHelp},
 			{Fix: "use_lower_quant", Fit: cause.LastResort},
 		},
@@ -51,7 +50,7 @@ var TGI = program.Program{
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		// In the warm-up every piece of a layer is linear in the tokens.
-		"lower_max_batched_tokens": engine.TokensUnless(func(c *ledger.Case) bool {
+		"lower_max_batched_tokens": TokensUnless(func(c *ledger.Case) bool {
 			return c.Phase != "warmup" || ledger.IntSetting(c, "max_batch_total_tokens") > 0
 		}),
 	},
@@ -60,7 +59,7 @@ var TGI = program.Program{
 			if ledger.IntSetting(c, "max_batch_total_tokens") > 0 {
 				return tgiServer.Adds(launch.Divided("max_batch_total_tokens", 0, launch.Half))(c) // what TGI computes by itself since 1.0
 			}
-			prefill := launch.Divided("max_batch_prefill_tokens", 4096, engine.TokensDivisor)
+			prefill := launch.Divided("max_batch_prefill_tokens", 4096, TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).Value)
 			return tgiServer.Adds(prefill, launch.To("max_input_tokens", strconv.Itoa(n/2)), launch.To("max_total_tokens", strconv.Itoa(n)))(c)
 		},

@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -7,9 +7,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// compilerKilled is the card of a server whose first start compiles kernels for
+// CompilerKilled is the card of a server whose first start compiles kernels for
 // the card that it runs on.
-func compilerKilled(name string) cause.Card {
+func CompilerKilled(name string) cause.Card {
 	return cause.Card{
 		ID: name + "/compiler-killed", Kinds: []fact.Kind{fact.BuildKilled}, Unsaid: []string{"Building wheel", "setup.py", "pip install"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -26,8 +26,8 @@ func compilerKilled(name string) cause.Card {
 		},
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile one at a time, for the first start", Told: "Where you start the server; a higher `MAX_JOBS` that is set there now is the cause. Keep `~/.cache` (a container: as a volume), it holds what is compiled.", Kind: "shell", Text: "export MAX_JOBS=1 NVCC_THREADS=1 FLASHINFER_NVCC_THREADS=1", Cost: "a first start of up to an hour"},
-			as("add_swap", "Or swap for the compilers", "disk, and a slow first start"),
-			words("upgrade_version", "Or do not compile", "FlashInfer has its kernels ready made for most cards (cu129: your CUDA version): `pip install flashinfer-jit-cache --index-url https://flashinfer.ai/whl/cu129`.", "a download of some GB"),
+			{Fix: "add_swap", Title: "Or swap for the compilers", Cost: "disk, and a slow first start"},
+			{Fix: "upgrade_version", Title: "Or do not compile", Told: "FlashInfer has its kernels ready made for most cards (cu129: your CUDA version): `pip install flashinfer-jit-cache --index-url https://flashinfer.ai/whl/cu129`.", Cost: "a download of some GB"},
 		},
 		Sources: []string{"https://docs.flashinfer.ai/installation.html", "pytorch/torch/utils/cpp_extension.py", "flashinfer/flashinfer/jit/cpp_ext.py"},
 	}

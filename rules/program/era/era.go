@@ -1,0 +1,263 @@
+// Package era says which options of a server the release had that made a log:
+// nobody can set what came later.
+package era
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+)
+
+// A release is the newest that can have made a log: by the version that the log
+// states (0.5.13 as 5013, a build of llama.cpp by its number), by the day of its
+// lines, else by files that later ones do not have. What is 0 is not known.
+type release struct{ version, day int }
+
+// option is a setting with the first release that has it and the day on which
+// that came out.
+type option struct {
+	program, name string
+	since         int
+	day           int
+	shown         string // the first release, as people write it
+}
+
+// What changed without an option.
+const (
+	DefaultContext = "a context of 4096 unless set"
+	OneSlot        = "one request at a time unless set"
+	ServeCommand   = "vllm serve instead of a Python module"
+	SecondEngine   = "the V1 engine unless set"
+	PromptLimits   = "limits of pictures as JSON"
+)
+
+// options are what programs have since a release, by upstream's tags and
+// commits. Words of a fix of an older log that name one are left out.
+//
+// Ollama: `git log -S NAME` in envconfig and `git tag --contains`. llama.cpp:
+// the commit's number (`git rev-list --count`), or the release that a pull
+// request came out in. vLLM: the release notes and pull requests named.
+var options = []option{
+	{"ollama", "OLLAMA_MAX_LOADED_MODELS", 1033, 20240502, "0.1.33"}, // 34b9db5af
+	{"ollama", "OLLAMA_NUM_PARALLEL", 1033, 20240502, "0.1.33"},      // 34b9db5af
+	{"ollama", "ollama ps", 1038, 20240515, "0.1.38"},                // 6ccbc7d0a
+	{"ollama", "OLLAMA_FLASH_ATTENTION", 1039, 20240528, "0.1.39"},   // 38255d2af
+	{"ollama", "OLLAMA_SCHED_SPREAD", 1045, 20240620, "0.1.45"},      // 5e8ff556c
+	{"ollama", "OLLAMA_GPU_OVERHEAD", 3010, 20240907, "0.3.10"},      // b05c9e83d
+	{"ollama", "ollama stop", 3011, 20240917, "0.3.11"},              // cmd/cmd.go, StopHandler
+	{"ollama", "OLLAMA_KV_CACHE_TYPE", 5000, 20241204, "0.5.0"},      // 1bdab9fdb
+	{"ollama", "OLLAMA_CONTEXT_LENGTH", 5013, 20250303, "0.5.13"},    // 314573bfe
+	{"ollama", DefaultContext, 6007, 20250430, "0.6.7"},              // 44b466eeb: 4096 instead of 2048
+	{"ollama", OneSlot, 10000, 20250730, "0.10"},                     // 20c3266e9: up to 4 requests at a time before
+	{"llama.cpp", "-ctk ", 1619, 20231207, "b1619"},                  // bcc0eb45, #4309; the server since b2251
+	{"llama.cpp", "--no-kv-offload", 1619, 20231207, "b1619"},        // bcc0eb45, the server since b2599
+	{"llama.cpp", "-ub ", 2413, 20240313, "b2413"},                   // f30ea47a, #6017
+	{"llama.cpp", "-fa", 2771, 20240430, "b2771"},                    // 9c67c277, #5021
+	{"llama.cpp", "-ot ", 5028, 20250402, "April 2025"},              // #11397
+	{"llama.cpp", "--no-mmproj-offload", 5165, 20250421, "April 2025"},
+	{"llama.cpp", "--cpu-moe", 6089, 20250805, "b6089"},   // #14992, #15077
+	{"llama.cpp", "--n-cpu-moe", 6089, 20250805, "b6089"}, // #15077
+	{"llama.cpp", "--cache-ram", 6710, 20251009, "October 2025"},
+	{"llama.cpp", "--fit", 7410, 20251215, "December 2025"}, // #16653
+	{"vllm", "--enforce-eager", 2006, 20231217, "0.2.6"},    // #1926
+	{"vllm", "--kv-cache-dtype", 3000, 20240131, "0.3.0"},   // #2279
+	{"vllm", "--enable-chunked-prefill", 4001, 20240424, "0.4.1"},
+	{"vllm", "--quantization fp8", 4003, 20240601, "0.4.3"},
+	{"vllm", "--quantization bitsandbytes", 5000, 20240611, "0.5.0"},
+	{"vllm", "--cpu-offload-gb", 5003, 20240723, "0.5.3"}, // #6496
+	{"vllm", "--limit-mm-per-prompt", 5005, 20240823, "0.5.5"},
+	{"vllm", "--mm-processor-kwargs", 6002, 20240925, "0.6.2"},
+	{"vllm", "VLLM_USE_FLASHINFER_SAMPLER", 6004, 20241115, "0.6.4"},
+	{"vllm", ServeCommand, 6000, 20240904, "0.6.0"},
+	{"vllm", SecondEngine, 8000, 20250318, "0.8.0"},                // prompts are computed in chunks from here on
+	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
+	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
+	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
+}
+
+// fixes are those that a program has only from a release on, by the option that
+// spells them.
+var fixes = []struct{ program, fix, name string }{
+	{"ollama", "quantize_kv_cache", "OLLAMA_KV_CACHE_TYPE"}, {"ollama", "enable_flash_attention", "OLLAMA_FLASH_ATTENTION"},
+	{"ollama", "lower_parallel", "OLLAMA_NUM_PARALLEL"}, {"ollama", "balance_split", "OLLAMA_SCHED_SPREAD"},
+	{"llama.cpp", "moe_cpu_offload", "--n-cpu-moe"}, {"llama.cpp", "quantize_kv_cache", "-ctk "}, {"llama.cpp", "enable_flash_attention", "-fa"}, {"llama.cpp", "lower_ubatch", "-ub "},
+	{"vllm", "cpu_offload", "--cpu-offload-gb"}, {"vllm", "quantize_kv_cache", "--kv-cache-dtype"}, {"vllm", "enforce_eager", "--enforce-eager"},
+}
+
+// versions are the facts that state the version, by program.
+var versions = map[string]string{"ollama": "ollama_version", "vllm": "vllm_version", "llama.cpp": "llama_build"}
+
+// files are of releases before another, which no longer have them.
+var files = []struct {
+	program, file string
+	before        release
+}{
+	{"vllm", "vllm/engine/ray_utils.py", release{4000, 20240330}},
+	{"vllm", "vllm/executor/gpu_executor.py", release{7000, 20250127}},
+	{"vllm", "vllm/executor/ray_gpu_executor.py", release{7000, 20250127}},
+	{"vllm", "vllm/executor/multiproc_gpu_executor.py", release{7000, 20250127}},
+	{"vllm", "vllm/executor/multiproc_worker_utils.py", release{10000, 20250724}},
+	{"vllm", "vllm/worker/model_runner.py", release{11000, 20251002}},
+	{"vllm", "vllm/worker/worker.py", release{11000, 20251002}},
+	{"vllm", "vllm/engine/multiprocessing/engine.py", release{11000, 20251002}},
+}
+
+// of is the newest release of a program that can have made the log.
+func of(c *ledger.Case, program string) release {
+	r := release{day: c.Failure.Date}
+	if x, ok := c.Fact(versions[program]); ok {
+		if x.Count != nil {
+			r.version = int(x.Count.Value)
+		} else {
+			r.version = number(x.Text)
+		}
+	}
+	if r != (release{}) {
+		return r
+	}
+	for _, f := range files {
+		if f.program == program && (r.version == 0 || f.before.version < r.version) && inTrace(c, f.file) {
+			r = release{f.before.version - 1, f.before.day - 1}
+		}
+	}
+	return r
+}
+
+// inTrace: a frame of the log is of this file.
+func inTrace(c *ledger.Case, file string) bool {
+	for i := range c.Facts.Code {
+		if strings.HasSuffix(strings.ReplaceAll(c.Facts.Code[i].File, `\`, "/"), file) {
+			return true
+		}
+	}
+	return false
+}
+
+// number is "0.5.13" as 5013, "1.2.0" as 100002000; 0 for what is no version.
+func number(version string) int {
+	parts := strings.SplitN(version, ".", 3)
+	out := 0
+	for i, unit := range []int{100_000_000, 1000, 1} {
+		if i < len(parts) {
+			digits := strings.TrimLeft(parts[i], "v")
+			if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+				digits = digits[:end]
+			}
+			n, _ := strconv.Atoi(digits)
+			out += n * unit
+		}
+	}
+	return out
+}
+
+// before reports that a release came before an option; sure is false where the
+// log tells no release.
+func (r release) before(o option) (is, sure bool) {
+	if r.version > 0 {
+		return r.version < o.since, true
+	}
+	return r.day > 0 && r.day < o.day, r.day > 0
+}
+
+// Lacks reports that the release which made the log had no such option.
+func Lacks(c *ledger.Case, program, name string) bool {
+	i := slices.IndexFunc(options, func(o option) bool { return o.program == program && o.name == name })
+	if i < 0 || !c.Says(program) {
+		return false
+	}
+	is, _ := of(c, program).before(options[i])
+	return is
+}
+
+// Either spells a setting as the release does: as before something came, or as
+// since then.
+func Either(program, name, before, since string) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		if Lacks(c, program, name) {
+			return before
+		}
+		return since
+	}
+}
+
+// Since is what to say of an option where the log does not tell its release:
+// "since 0.5.13". It is "" where the release is known.
+func Since(c *ledger.Case, program, name string) string {
+	for _, o := range options {
+		if o.program == program && o.name == name {
+			if _, sure := of(c, program).before(o); !sure {
+				return "since " + o.shown
+			}
+		}
+	}
+	return ""
+}
+
+// Told reports that the log tells the release of a program, or its day.
+func Told(c *ledger.Case, program string) bool { return of(c, program) != release{} }
+
+// TooNew reports a fix that came after the release that made the log.
+func TooNew(c *ledger.Case, fix string) bool {
+	for _, f := range fixes {
+		if f.fix == fix && speaksOf(c, f.program) && Lacks(c, f.program, f.name) {
+			return true
+		}
+	}
+	return code.TooNew(c, fix)
+}
+
+// speaksOf: the program is the one whose options the reader sets.
+func speaksOf(c *ledger.Case, program string) bool {
+	return cmp.Or(c.Reader.Program, c.Framework) == program
+}
+
+// besides are options that only go with others: a command does its work without
+// them.
+var besides = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^| )--(?:enable-chunked-prefill|enforce-eager|mm-processor-kwargs '[^']*')`)
+})
+
+// ForEra is a text without what came after the release that made the log: ""
+// where it speaks of nothing else. Without cuts the sentence at an offset; of
+// commands and configurations whole lines go.
+func ForEra(c *ledger.Case, fix, text, kind string, without func(text string, at int) string) string {
+	text = code.ForEra(c, text, without)
+	if fix == "upgrade_version" { // tells of what comes
+		return text
+	}
+	for _, o := range options {
+		at := strings.Index(text, o.name)
+		if at < 0 || !speaksOf(c, o.program) || !Lacks(c, o.program, o.name) {
+			continue
+		}
+		if kind == "text" || kind == "ui" {
+			for ; at >= 0; at = strings.Index(text, o.name) {
+				text = without(text, at)
+			}
+			continue
+		}
+		text = strings.TrimSpace(besides().ReplaceAllStringFunc(text, func(flag string) string {
+			if strings.HasPrefix(strings.TrimSpace(flag), o.name) {
+				return ""
+			}
+			return flag
+		}))
+		var lines []string
+		for line := range strings.Lines(text) {
+			if !strings.Contains(line, o.name) {
+				lines = append(lines, line)
+			}
+		}
+		text = strings.TrimRight(strings.Join(lines, ""), "\n")
+		if header := strings.TrimSpace(text); header == "[Service]" || header == "environment:" {
+			text = ""
+		}
+	}
+	return text
+}

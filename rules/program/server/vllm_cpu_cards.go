@@ -1,0 +1,42 @@
+package server
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// onProcessor: vLLM runs on the computer's processor, where no share of a card
+// bounds the cache: VLLM_CPU_KVCACHE_SPACE does, 4 GiB unless set.
+func onProcessor(c *ledger.Case) bool { return c.Framework == "vllm" && c.Backend == "cpu" }
+
+// processorFigures are the cache in whole GiB that one request of full length
+// needs, and a quarter more.
+func processorFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	if need := ledger.SizeOf(c.F().KVNeeded); need > 0 {
+		out["space"] = fmt.Sprintf("%.0f", math.Ceil(float64(need)*1.25/float64(units.GiB)))
+	}
+	return out
+}
+
+// vllmCPUCards are about caches in RAM.
+var vllmCPUCards = []cause.Card{
+	{
+		ID: "vllm/cpu-cache", Kinds: []fact.Kind{fact.VLLMCacheTooSmall, fact.VLLMTokens, fact.VLLMNoCache}, If: when.All(onProcessor, when.Not(when.Set("gpu_memory_utilization", ""))),
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: processorFigures,
+		Headline: "did not start: the cache in RAM is smaller than one request of full length",
+		Means:    "vLLM runs on the processor here. Its cache lies in RAM and has a size of its own, `VLLM_CPU_KVCACHE_SPACE` in GiB; unset it is 4 in many versions, whatever the computer has.[[ One request of {tokens} tokens needs {kv_needed}, {kv_available} is there.]]",
+		Not:      "`--gpu-memory-utilization`, which the message names: there is no card. More ranks: they are for sockets.",
+		Cures: []cause.Cure{
+			{Fix: "raise_gpu_memory_utilization", Title: "A larger cache in RAM", Told: "RAM has to hold it beside the weights.[[ {space} GiB is what one request needs, and a quarter more.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
+			{Fix: "lower_context", Title: "Or shorter requests", Told: "{where}", Steps: vllmSteps["lower_context"], Cost: "longer prompts are refused"},
+		},
+		Sources: []string{"vllm/platforms/cpu.py", "docs/getting_started/installation/cpu.md"},
+	},
+}
