@@ -207,26 +207,6 @@ var (
 			Cures:    fixes("lower_batch_size", "lower_context", "use_smaller_model"), Sources: []string{"tensor2tensor/README.md", "tensor2tensor/tensor2tensor/layers/common_hparams.py"},
 		}},
 	}
-	// GPT2Simple finetunes the first GPT-2 on TensorFlow.
-	GPT2Simple = program.Program{
-		Name: "gpt-2-simple", Shown: "gpt-2-simple", Work: "text-training", Edits: "code", Language: "python",
-		Sources: program.Sources{"gpt-2-simple/gpt_2_simple/gpt_2.py": "batch_size accumulate_gradients use_memory_saving_gradients only_train_transformer_layers multi_gpu reset_session"},
-		Proofs:  []string{"gpt_2_simple/"},
-		Steps: spelling{
-			"use_smaller_model":      step.Paste("python", "gpt2.finetune(sess, \"text.txt\", model_name=\"124M\", steps=1000)   # 355M at most on 16 GB; 774M and 1558M cannot be finetuned on one card"),
-			"lower_batch_size":       step.Paste("python", "gpt2.finetune(sess, \"text.txt\", model_name=\"355M\", batch_size=1, accumulate_gradients=1)\ngpt2.generate(sess, nsamples=5, batch_size=1)"),
-			"gradient_checkpointing": step.Paste("python", "gpt2.finetune(sess, \"text.txt\", model_name=\"355M\", use_memory_saving_gradients=True, only_train_transformer_layers=True, accumulate_gradients=1)"),
-			"restart_session":        step.Paste("python", "sess = gpt2.reset_session(sess)   # before a second finetune or generate in one process"),
-		},
-		Titles: map[string]string{"restart_session": "Clear what an earlier call left"},
-		Cards: []cause.Card{{
-			ID: "gpt-2-simple/model", Kinds: []fact.Kind{fact.TFAlloc}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
-			Headline: "ran out of memory: the model is large for one card",
-			Means:    "Finetuning holds weights, gradients and Adam at 32 bit, 16 bytes a parameter, and 1,024 tokens of activations: 124M fits on 8 GB, 355M on 16, 774M and 1558M on no single card with this program. A second call in the same process keeps the first one's graph.",
-			Not:      "`allow_growth`: the memory is needed.",
-			Cures:    fixes("use_smaller_model", "gradient_checkpointing", "restart_session"), Sources: []string{"gpt-2-simple/README.md", "gpt-2-simple/gpt_2_simple/gpt_2.py"},
-		}},
-	}
 )
 
 // inSpacy is a smaller batch in the config file or in code.
