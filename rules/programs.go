@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/fronts"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
+	"github.com/oomdoc/oomdoc/rules/program/lab"
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
 	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/science"
@@ -47,8 +48,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&trainer.MMF, &trainer.Kraken, &science.PLMFit, &torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm, &array.Burn, &webui.MagicQuill, &webui.LatentDiffusion,
 		&field.Cellpose, &field.StarDist, &field.DeepLabCut, &field.SLEAP, &field.Kilosort, &field.Suite2p, &field.CaImAn, &field.TotalSegmentator, &field.SynthSeg, &field.FMRIPrep, &field.ESM, &field.ProteinMPNN, &field.RFdiffusion, &field.OmegaFold, &field.Protenix, &field.DiffDock, &field.ModelAngelo, &field.CryoDRGN, &field.Topaz, &field.ScVI, &field.ScGPT, &field.Basecaller, &field.MACE, &field.NequIP, &field.CHGNet, &field.FairChem, &field.TorchMDNet, &field.SchNetPack, &field.Chemprop, &field.GPUMD, &field.PySCF, &field.QiskitAer, &field.PennyLane, &field.GraphCast, &field.ASTRA, &field.TIGRE, &field.CleanRL, &field.Tianshou, &field.Dreamer, &field.MuZero, &field.LeggedGym, &field.RLGames, &field.TimeSeriesLibrary, &field.Darts, &field.NeuralForecast, &field.PyTorchForecasting, &field.GluonTS, &field.TabPFN, &field.AutoGluon, &field.RecBole, &field.PyKEEN, &field.DLRM, &field.TorchRec, &field.UMAP, &field.HDBSCAN, &field.Gensim, &field.FastText, &field.GraphStorm, &field.VASP, &field.QuantumESPRESSO, &field.CP2K, &field.OpenFOAM, &field.ITK, &field.PCL, &field.CellRanger, &field.DeepVariant, &field.Joblib, &field.Celery, &field.Airflow, &field.RabbitMQ, &field.Polars, &field.Xarray, &field.Rasterio, &field.Miner, &field.John, &science.Trinity, &science.Samtools, &science.BWA, &science.Minimap2, &science.Flye, &science.Hifiasm, &science.Diamond, &science.Salmon, &science.Bowtie2, &science.OSM2PGSQL, &science.OSRM, &science.AliceVision, &science.OpenMVS,
 		&array.OpenPI, &array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
-		&trainer.MMF, &trainer.Kraken,
-		&science.PLMFit,
+		&trainer.MMF, &trainer.Kraken, &science.PLMFit,
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn, &science.Theano, &science.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepLabCut, &array.DeepSpeech, &array.OpenNMT, &science.ASTRA,
 		&webui.MagicQuill, &webui.LatentDiffusion,
@@ -66,14 +66,14 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
-		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.AudioCraft, &apps.Demucs,
+		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.Tacotron2, &apps.VITS, &apps.StyleTTS2, &apps.Tortoise, &apps.MeloTTS, &apps.StableAudioTools, &apps.DiffSinger, &apps.VoiceCraft, &apps.Amphion, &apps.ParlerTTS, &apps.Dia, &apps.Moshi, &apps.UVR, &apps.Spleeter, &apps.OpenVoice, &apps.SparkTTS, &apps.Nougat, &apps.Surya, &apps.Marker, &apps.Docling, &apps.MinerU, &apps.EasyOCR, &apps.DocTR, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
 		&apps.UVR, &apps.NCNN, &apps.SadTalker, &apps.SUPIR, &apps.Hunyuan3D, &apps.ChaiNNer, &apps.InpaintAnything, &apps.RealESRGAN, &apps.GFPGAN, &apps.CodeFormer, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
 		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
 		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
 		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
-		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
+		&lab.NanoGPT, &lab.LitGPT, &lab.GPTNeoX, &lab.LLMFoundry, &lab.Composer, &lab.StanfordAlpaca, &lab.AlpacaLoRA, &lab.QLoRA, &lab.ChatGLM, &lab.XTuner, &lab.AlignmentHandbook, &lab.DeepSpeedChat, &lab.AutoTrain, &lab.EasyR1, &lab.Slime, &lab.TRLX, &lab.LMEval, &lab.OpenCompass, &lab.LightEval, &lab.MTEB, &lab.GPTQModel, &lab.AutoGPTQ, &lab.AutoAWQ, &lab.LLMCompressor, &lab.Mergekit, &lab.LLaVA, &lab.InternVL, &lab.QwenVL, &lab.MiniGPT4, &lab.LAVIS, &lab.SimpleTransformers, &lab.BERTopic, &lab.Flair, &lab.SpaCy, &lab.AllenNLP, &lab.ColBERT, &lab.OpenNMTPy, &lab.Marian, &lab.Tensor2Tensor, &lab.Icefall, &lab.SpeechBrain, &lab.WeNet, &lab.FunASR, &lab.Pyannote, &lab.Kaldi, &lab.RETURNN, &lab.Seamless, &lab.MetaLlama, &lab.KTransformers, &lab.AirLLM, &lab.OptimumIntel, &trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
 	}

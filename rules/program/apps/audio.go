@@ -14,8 +14,9 @@ import (
 // Voices is what programs share that speak, sing or part music.
 var Voices = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
-	Titles: map[string]string{"lower_resolution": "Work on shorter pieces of sound or text", "cpu_offload": "Run it on the processor", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn its memory saving on"},
-	Costs:  map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Titles:  map[string]string{"lower_resolution": "Work on shorter pieces of sound or text", "cpu_offload": "Run it on the processor", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn its memory saving on"},
+	Costs:   map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Effects: noSums,
 	Steps: steps{
 		"cpu_offload":       noCard,
 		"lower_batch_size":  step.Paste("text", "It works on one piece at a time: make the piece shorter."),
@@ -24,8 +25,8 @@ var Voices = program.Program{
 	},
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:         cause.InOrder("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
-		cause.OversizedAllocation:   cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload"),
+		cause.BatchTooLarge:         notTrained(cause.InOrder("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload")),
+		cause.OversizedAllocation:   notTrained(cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload")),
 		cause.TrainingStateTooLarge: cause.InOrder("lower_batch_size", "close_other_apps", "bigger_gpu"),
 		cause.ModelTooLarge:         cause.InOrder("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
 		cause.Unknown:               cause.InOrder("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),

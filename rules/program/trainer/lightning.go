@@ -11,7 +11,7 @@ import (
 
 // Lightning runs loops that its users fill.
 var Lightning = program.Program{
-	Name: "lightning", Shown: "Lightning",
+	Name: "lightning", Rank: 85, Shown: "Lightning",
 	Edits: "code", Language: "python", Script: "lightning-script",
 	Cards:  lightningCards,
 	Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},

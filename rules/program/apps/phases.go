@@ -1,0 +1,70 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// fixes are cures as the program itself spells them, the best first.
+func fixes(ids ...string) []cause.Cure {
+	out := make([]cause.Cure, len(ids))
+	for i, id := range ids {
+		out[i] = cause.Cure{Fix: id}
+	}
+	return out
+}
+
+// seen is what to do first where the log shows neither the card nor who holds it.
+var seen = cause.Cure{
+	Fix: "close_other_apps", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The message has no figures. Full already: an earlier run, a browser, another program. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+}
+
+// phase is what a program has to say of one phase; its own proof is all that the
+// log must show besides.
+func phase(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && ledger.NeverFits(c) == "" && when(c) },
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: headline,
+		Means: means, Not: not, Cures: append([]cause.Cure{seen}, cures...), Sources: []string{source},
+	}
+}
+
+// learning is a program in training.
+func learning(name, means, not, source string, cures ...string) cause.Card {
+	return phase(name+"/train", "ran out of memory in training", means, not, source, (*ledger.Case).Training, fixes(cures...))
+}
+
+// working is a program in use.
+func working(name, while, means, not, source string, cures ...string) cause.Card {
+	return phase(name+"/use", "ran out of memory "+while, means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+}
+
+// opening is a program whose models found no room.
+func opening(name, means, not, source string, cures ...string) cause.Card {
+	k := phase(name+"/weights", "ran out of memory while it loaded its models", means, not, source, func(c *ledger.Case) bool { return c.Phase == "load" }, fixes(cures...))
+	k.Cause = cause.ModelTooLarge
+	return k
+}
+
+// ramFilled is a program that filled the computer's own memory.
+func ramFilled(name, means, not, source string, cures ...string) cause.Card {
+	return cause.Card{
+		ID: name + "/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "filled the computer's memory", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
+	}
+}
+
+// noSums: the processor takes all of it, so that no share is to be computed.
+var noSums = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": func(*ledger.Case) *effect.Effect { return nil }}
+
+// notTrained leaves the processor to those who do not train.
+func notTrained(list []cause.Remedy) []cause.Remedy {
+	for i := range list {
+		if list[i].Fix == "cpu_offload" {
+			list[i].If = func(c *ledger.Case) bool { return !c.Training() }
+		}
+	}
+	return list
+}

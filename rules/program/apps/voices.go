@@ -1,0 +1,266 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// words is a step in words.
+func words(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// Voices that people train or run from a repository.
+var (
+	// Tacotron2 is NVIDIA's, with its relatives.
+	Tacotron2 = program.Program{
+		Name: "tacotron2", Shown: "Tacotron 2", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"tacotron2/hparams.py": "--hparams batch_size fp16_run", "tacotron2/train.py": "--hparams"},
+		Proofs:  []string{"tacotron2/train.py", "tacotron2/model.py", "tacotron2/loss_function.py", "tacotron2/hparams.py", "mellotron/train.py", "flowtron/train.py"},
+		Steps: steps{
+			"lower_batch_size": words("`--hparams=batch_size=16` (64 in hparams.py, for cards of 16 GB)."),
+			"lower_resolution": words("Take recordings above 10 seconds out of the file lists in filelists/: a batch is padded to its longest."),
+			"mixed_precision":  words("`--hparams=fp16_run=True` (it needs apex)."),
+		},
+		Like:  []*program.Program{&Voices},
+		Cards: cards(learning("tacotron2", "The decoder runs frame by frame and keeps every step for the way back: batch x the longest recording of it. Validation uses the same batch.", "More workers or a smaller data set: one step is what fails.", "tacotron2/hparams.py", "lower_batch_size", "lower_resolution", "mixed_precision")),
+	}
+	// VITS is Kim's, with Bert-VITS2 and others made from it.
+	VITS = program.Program{
+		Name: "vits", Shown: "VITS", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"vits/configs/ljs_base.json": "batch_size fp16_run segment_size", "Bert-VITS2/configs/config.json": "batch_size bf16_run"},
+		Proofs:  []string{"/vits/train.py", "/vits/train_ms.py", "/vits/models.py", "Bert-VITS2", "VITS-fast-fine-tuning", "vits/data_utils.py"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train\n\"batch_size\": 8"),
+			"lower_resolution":  words("Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."),
+			"mixed_precision":   words("`\"fp16_run\": true` in the config (Bert-VITS2: `\"bf16_run\"`)."),
+			"lower_num_workers": words("`num_workers=2, persistent_workers=False` in the loaders of train.py (8 and more; Bert-VITS2: `num_workers` of train_ms in config.yml): on Windows each one is a whole process."),
+		},
+		Titles: map[string]string{"lower_resolution": "Leave long recordings out"},
+		Like:   []*program.Program{&Voices},
+		Cards: cards(
+			learning("vits", "The sound itself is made from short pieces, but text, spectrogram and alignment go in whole: samples of a bucket are padded to its longest, so that one long recording fills the card where the others fit. `batch_size` 64 of the first configs was for large cards.", "`segment_size`: the pieces are small.", "vits/configs/ljs_base.json", "lower_batch_size", "lower_resolution", "mixed_precision"),
+			working("vits", "while it spoke", "A text without full stops is spoken in one go, and attention and the decoder grow with its length; Bert-VITS2 keeps BERT models of its languages on the card as well.", "`batch_size` in the config: that is training.", "vits/inference.ipynb", "lower_resolution", "cpu_offload"),
+		),
+	}
+	// StyleTTS2 is Li's.
+	StyleTTS2 = program.Program{
+		Name: "styletts2", Shown: "StyleTTS 2", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"accelerate/src/accelerate/commands/launch.py": "--mixed_precision", "StyleTTS2/Configs/config_ft.yml": "batch_size max_len batch_percentage joint_epoch diff_epoch"},
+		Proofs:  []string{"StyleTTS2/", "styletts2/", "train_second.py", "train_finetune_accelerate.py"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("config", "# Configs/config_ft.yml\nbatch_size: 2   # at least 2"),
+			"lower_resolution":  step.Paste("config", "max_len: 200   # frames of 12.5 ms: 2.5 seconds; default 400"),
+			"use_smaller_model": step.Paste("config", "loss_params:\n  joint_epoch: 1000   # above epochs: no adversarial training with the speech model\nslmadv_params:\n  batch_percentage: 0.5   # or a smaller part of the batch for it"),
+			"mixed_precision":   words("`accelerate launch --mixed_precision=fp16 train_first.py`; the second stage runs on DataParallel at 32 bit (train_finetune_accelerate.py takes the option)."),
+		},
+		Titles: map[string]string{"use_smaller_model": "Without the adversarial part (joint_epoch)", "lower_resolution": "Shorter pieces (max_len)"},
+		Like:   []*program.Program{&Voices},
+		Cards: cards(
+			learning("styletts2", "`batch_size` x `max_len` decides. It grows in the middle of a run: style diffusion starts at `diff_epoch`, and at `joint_epoch` a large speech model (WavLM) joins, with `batch_percentage` of the batch. A run that dies there had room before.", "Fewer epochs, if they still pass `joint_epoch`.", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"),
+		),
+	}
+	// Tortoise is neonbjb's.
+	Tortoise = program.Program{
+		Name: "tortoise", Shown: "Tortoise TTS", Work: "audio", Edits: "code", Language: "python",
+		Sources: program.Sources{"tortoise-tts/tortoise/api.py": "autoregressive_batch_size half kv_cache", "tortoise-tts/tortoise/do_tts.py": "--half --kv_cache --preset"},
+		Proofs:  []string{"tortoise/api.py", "tortoise/models/", "tortoise/do_tts.py", "-packages/tortoise/", "tortoise-tts/"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("python", "tts = TextToSpeech(autoregressive_batch_size=1, half=True, kv_cache=True)"),
+			"lower_resolution":  words("A sentence or two at a time (read.py cuts a book up by itself), and reference clips of 6 to 10 seconds."),
+			"half_precision":    step.Paste("python", "tts = TextToSpeech(half=True, kv_cache=True)"),
+			"lower_num_workers": words("`--preset fast` or `ultra_fast`: fewer candidates, in as many batches as before or fewer."),
+		},
+		Titles: map[string]string{"lower_batch_size": "One candidate at a time"},
+		Like:   []*program.Program{&Voices},
+		Cards: cards(
+			working("tortoise", "while it made candidates", "It speaks many candidates and keeps the best; 16, 8 or 4 at a time by the card's TOTAL size (above 14, 10 and 7 GB), not by what is free. A desktop, a browser or a second program on the card is not counted.", "A shorter output: the batch of candidates counts first.", "tortoise-tts/tortoise/api.py", "lower_batch_size", "half_precision", "lower_resolution"),
+			opening("tortoise", "It keeps several models at a time: a language model, CLVP, diffusion, vocoder.", "Fewer candidates: nothing was spoken yet.", "tortoise-tts/tortoise/api.py", "half_precision", "close_other_apps", "cpu_offload"),
+		),
+	}
+	// MeloTTS and OpenVoice are MyShell's.
+	MeloTTS = program.Program{
+		Name: "melotts", Shown: "MeloTTS", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"MeloTTS/melo/configs/config.json": "batch_size fp16_run", "MeloTTS/melo/train.py": "num_workers"},
+		Proofs:  []string{"melo/train.py", "melo/api.py", "melo/models.py", "MeloTTS/"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("config", "// config.json beside your metadata.list, in train\n\"batch_size\": 2   // 6 by default"),
+			"lower_resolution":  words("Training: recordings of 10 seconds at most in metadata.list. Speaking: a sentence or two at a time."),
+			"mixed_precision":   step.Paste("config", "\"fp16_run\": true"),
+			"lower_num_workers": words("`num_workers=2` in the loader of melo/train.py (16)."),
+		},
+		Like: []*program.Program{&Voices},
+		Cards: cards(
+			learning("melotts", "A batch is padded to its longest recording and text, and BERT features and the discriminators come with it. It trains at 32 bit unless `fp16_run` is set. Old runs of train.sh stay on the card: it starts itself again after a crash.", "A smaller `segment_size`: the pieces are small.", "MeloTTS/melo/train.py", "lower_batch_size", "mixed_precision", "lower_resolution"),
+			working("melotts", "while it spoke", "The models take about 1 GB; what grows is the length of one sentence.", "`batch_size` in the config: that is training.", "MeloTTS/melo/api.py", "close_other_apps", "lower_resolution", "cpu_offload"),
+		),
+	}
+	// StableAudioTools is Stability's.
+	StableAudioTools = program.Program{
+		Name: "stable-audio-tools", Shown: "stable-audio-tools", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"stable-audio-tools/README.md": "--batch-size --accum-batches --precision --num-workers --strategy --model-half", "stable-audio-tools/defaults.ini": "batch_size accum_batches"},
+		Proofs:  []string{"stable_audio_tools/", "stable-audio-tools/"},
+		Steps: steps{
+			"lower_batch_size":  words("`--batch-size 1 --accum-batches 8`."),
+			"lower_resolution":  words("Training: a smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz). Making music: fewer seconds do not help with a fixed `sample_size`; pass a smaller one to `generate_diffusion_cond`."),
+			"mixed_precision":   words("`--precision bf16-mixed` (16-mixed is the default)."),
+			"offload_optimizer": words("`--strategy deepspeed`: ZeRO 2 over the cards."),
+			"half_precision":    words("`--model-half` in run_gradio.py; in code `model.to(torch.float16)`."),
+			"cpu_offload":       words("Encode the data set once: pre_encode.py writes latents, and training then leaves the autoencoder's encoder out."),
+		},
+		Titles: map[string]string{"lower_resolution": "Shorter pieces (sample_size)", "cpu_offload": "Latents made in advance", "offload_optimizer": "Share the optimizer out"},
+		Like:   []*program.Program{&Voices},
+		Cards: cards(
+			learning("stable-audio-tools", "Batch x `sample_size` decides, samples of sound of a whole clip; the autoencoder, frozen, encodes every batch on the same card, and an averaged copy of the weights (EMA) lies beside the trained ones.", "Fewer clips: one step is what fails.", "stable-audio-tools/README.md", "lower_batch_size", "cpu_offload", "lower_resolution"),
+			working("stable-audio-tools", "while it made or decoded sound", "Latents are computed for the whole `sample_size`, however few seconds were asked for, and the decoder then makes all of it at once.", "Fewer steps: they take time, not memory.", "stable-audio-tools/stable_audio_tools/inference/generation.py", "half_precision", "lower_resolution", "close_other_apps"),
+		),
+	}
+	// DiffSinger is OpenVPI's.
+	DiffSinger = program.Program{
+		Name: "diffsinger", Shown: "DiffSinger", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"DiffSinger/configs/base.yaml": "max_batch_frames max_batch_size max_val_batch_frames ds_workers pl_trainer_precision accumulate_grad_batches"},
+		Proofs:  []string{"DiffSinger/", "diffsinger/", "DiffSinger-main/"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("config", "# your config, over configs/base.yaml\nmax_batch_frames: 20000   # 50000\nmax_batch_size: 8\nmax_val_batch_frames: 20000\naccumulate_grad_batches: 2"),
+			"lower_resolution":  words("Shorter pieces in the data set, 5 to 15 seconds: one that is longer than the cap still goes in alone."),
+			"mixed_precision":   step.Paste("config", "pl_trainer_precision: '16-mixed'   # bf16-mixed from RTX 30 on"),
+			"lower_num_workers": step.Paste("config", "ds_workers: 1\nbinarization_args:\n  num_workers: 0"),
+		},
+		Titles: map[string]string{"lower_batch_size": "Fewer frames in a batch"},
+		Like:   []*program.Program{&Voices},
+		Cards:  cards(learning("diffsinger", "A batch is filled up to `max_batch_frames` (50,000) or `max_batch_size`; validation has caps of its own. Shallow diffusion trains two decoders at once, which can be trained one after the other.", "Fewer steps: one is what fails.", "DiffSinger/docs/BestPractices.md", "lower_batch_size", "mixed_precision", "lower_resolution")),
+	}
+	// VoiceCraft edits and clones speech.
+	VoiceCraft = program.Program{
+		Name: "voicecraft", Shown: "VoiceCraft", Work: "audio", Edits: "code", Language: "python",
+		Sources: program.Sources{"VoiceCraft/config.py": "--max_num_tokens --gradient_accumulation_steps --val_max_num_tokens --num_workers", "VoiceCraft/gradio_app.py": "sample_batch_size kvcache"},
+		Proofs:  []string{"VoiceCraft/", "voicecraft.py"},
+		Steps: steps{
+			"lower_batch_size": func(c *ledger.Case) []step.Step {
+				if c.Training() {
+					return []step.Step{{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}}
+				}
+				return []step.Step{{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}}
+			},
+			"lower_resolution":  words("A reference of 3 to 6 seconds and a sentence at a time."),
+			"use_smaller_model": words("The 330M checkpoint in place of 830M."),
+		},
+		Like: []*program.Program{&Voices},
+		Cards: cards(
+			learning("voicecraft", "`--max_num_tokens` is the batch of one card over all accumulated pieces (100,000 in e830M.sh): more accumulation makes each piece smaller, with the same result.", "More cards: each gets `--max_num_tokens`.", "VoiceCraft/config.py", "lower_batch_size", "use_smaller_model"),
+			working("voicecraft", "while it spoke", "It speaks `sample_batch_size` versions at once and keeps the shortest, each with the cache of reference and text.", "A lower sample rate.", "VoiceCraft/gradio_app.py", "lower_batch_size", "lower_resolution", "use_smaller_model"),
+		),
+	}
+	// Amphion is the toolkit with Vevo and MaskGCT.
+	Amphion = program.Program{
+		Name: "amphion", Shown: "Amphion", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"Amphion/config/base.json": "batch_size gradient_accumulation_step num_worker"},
+		Proofs:  []string{"Amphion/", "amphion/models/"},
+		Steps: steps{
+			"lower_batch_size":  step.Paste("config", "// your exp_config.json, in train\n\"batch_size\": 4,\n\"gradient_accumulation_step\": 4"),
+			"lower_resolution":  words("Training: shorter recordings. Speaking: a sentence at a time, a reference of 5 to 15 seconds."),
+			"lower_num_workers": step.Paste("config", "// in train\n\"dataloader\": {\"num_worker\": 2}   // 32 in base.json"),
+		},
+		Like: []*program.Program{&Voices},
+		Cards: cards(
+			learning("amphion", "A batch is padded to its longest recording; 16 samples in most recipes.", "Fewer epochs: one step is what fails.", "Amphion/config/base.json", "lower_batch_size", "lower_resolution"),
+			working("amphion", "while it spoke", "Its models run one after another but all stay on the card (a speech model for features, one or two language or diffusion models, codec, vocoder); the length of text and reference comes on top.", "`batch_size`: that is training.", "Amphion/models/tts/maskgct/README.md", "close_other_apps", "lower_resolution", "cpu_offload"),
+		),
+	}
+	// ParlerTTS is Hugging Face's.
+	ParlerTTS = program.Program{
+		Name: "parler-tts", Shown: "Parler-TTS", Work: "audio", Edits: "code", Language: "python",
+		Sources: program.Sources{"parler-tts/helpers/training_configs/starting_point_v1.json": "per_device_train_batch_size audio_encoder_per_device_batch_size max_duration_in_seconds gradient_checkpointing per_device_eval_batch_size", "parler-tts/INFERENCE.md": "torch_dtype attn_implementation"},
+		Proofs:  []string{"parler_tts/", "run_parler_tts_training.py", "parler-tts/"},
+		Steps: steps{
+			"lower_batch_size":       step.Paste("config", "\"per_device_train_batch_size\": 2,\n\"gradient_accumulation_steps\": 8,\n\"per_device_eval_batch_size\": 1,\n\"audio_encoder_per_device_batch_size\": 4   // encoding, before training"),
+			"lower_resolution":       words("Training: `max_duration_in_seconds` 15 (30). Speaking: a sentence or two at a time."),
+			"gradient_checkpointing": step.Paste("config", "\"gradient_checkpointing\": true"),
+			"half_precision":         step.Paste("python", "model = ParlerTTSForConditionalGeneration.from_pretrained(name, attn_implementation=\"sdpa\").to(\"cuda:0\", dtype=torch.bfloat16)   # name: as in your call"),
+			"use_smaller_model":      words("parler-tts-mini-v1 (880 million parameters) in place of large (2.3 billion)."),
+		},
+		Like: []*program.Program{&Voices},
+		Cards: cards(
+			learning("parler-tts", "Before training all sound is encoded with `audio_encoder_per_device_batch_size` (24): it can fail there. In a step batch x seconds of sound count, and evaluation generates and scores with a recogniser beside it.", "A smaller vocabulary.", "parler-tts/helpers/training_configs/starting_point_v1.json", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
+			working("parler-tts", "while it spoke", "At 32 bit, as it loads without a dtype, large takes about 9 GB and mini 3.5; the length of the text comes on top.", "Another description: it is short.", "parler-tts/INFERENCE.md", "half_precision", "lower_resolution", "use_smaller_model"),
+		),
+	}
+	// Dia is Nari Labs'.
+	Dia = program.Program{
+		Name: "dia", Shown: "Dia", Work: "audio", Edits: "code", Language: "python",
+		Sources: program.Sources{"dia/dia/model.py": "compute_dtype load_dac max_tokens"},
+		Proofs:  []string{"dia/model.py", "dia/layers.py", "nari-labs/Dia", "-packages/dia/", "dia/audio.py"},
+		Steps: steps{
+			"half_precision":   step.Paste("python", "model = Dia.from_pretrained(\"nari-labs/Dia-1.6B-0626\", compute_dtype=\"bfloat16\")   # float32 is the default of from_pretrained; float16 before RTX 30"),
+			"lower_resolution": words("Less text at a time, and `max_tokens` lower: 86 are a second. A reference of 5 to 10 seconds."),
+			"cpu_offload":      step.Paste("python", "model = Dia.from_pretrained(\"nari-labs/Dia-1.6B-0626\", compute_dtype=\"float32\", device=\"cpu\")"),
+		},
+		Like: []*program.Program{&Voices},
+		Cards: cards(
+			opening("dia", "Its README's figures: about 4.4 GB at 16 bit, 7.9 at 32, which is what `from_pretrained` takes without `compute_dtype`; the sound decoder (DAC) is loaded with it.", "Shorter text: none was read yet.", "dia/README.md", "half_precision", "close_other_apps", "cpu_offload"),
+			working("dia", "while it spoke", "Its README's figures: about 4.4 GB at 16 bit, 7.9 at 32, which is what `from_pretrained` takes without `compute_dtype`. Guidance computes each step twice, and text and reference are kept for all of it.", "A lower `cfg_scale`: the second pass stays.", "dia/README.md", "half_precision", "lower_resolution", "close_other_apps"),
+		),
+	}
+	// Moshi is Kyutai's.
+	Moshi = program.Program{
+		Name: "moshi", Shown: "Moshi", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"moshi/README.md": "-q --hf-repo", "moshi/moshi/moshi/server.py": "--half --device --hf-repo"},
+		Proofs:  []string{"moshi/models/", "moshi/server.py", "-m moshi.", "moshi/modules/", "moshi_mlx"},
+		Steps: steps{
+			"use_lower_quant":   words("The PyTorch version has no quantisation. A Mac: `python -m moshi_mlx.local -q 4` (or 8). The Rust server takes a q8 model."),
+			"use_smaller_model": words("A smaller model of the family, such as the 1B speech-to-text one, with `--hf-repo`."),
+			"half_precision":    words("It runs at bfloat16 already; `--half` (float16) is for cards without it."),
+		},
+		Titles: map[string]string{"use_lower_quant": "The MLX or Rust version, quantised"},
+		Like:   []*program.Program{&Voices},
+		Cards: cards(phase("moshi/card", "ran out of memory: the PyTorch version wants a card of 24 GB", "The 7B model takes about 15 GB at bfloat16, and the cache and CUDA graphs of a session come on top; its README asks for 24 GB, without quantisation in PyTorch.",
+			"`--half`: 16 bit like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
+	}
+	// UVR is the Ultimate Vocal Remover.
+	UVR = program.Program{
+		Name: "uvr", Shown: "Ultimate Vocal Remover", Work: "audio", Edits: "flags", Language: "python",
+		Sources: program.Sources{"ultimatevocalremovergui/gui_data/constants.py": "chunks segment batch_size"},
+		Proofs:  []string{"ltimate Vocal Remover", "ultimatevocalremovergui", "\"UVR.py\"", "Raw Error Details:", "/UVR.py"},
+		Steps: steps{
+			"lower_resolution": step.Paste("ui", "MDX-Net: Segment Size 128 (256), Advanced Settings: Batch Size 1, Overlap 0.25. MDX23C: Segment default off, 256 or less. Demucs: Segment 10. VR: Batch Size 1, Window Size 512"),
+			"lower_batch_size": step.Paste("ui", "Advanced Settings of the process method: Batch Size 1; Ensemble: fewer models"),
+			"cpu_offload":      step.Paste("ui", "GPU Conversion: off"),
+		},
+		Titles: map[string]string{"lower_resolution": "A smaller segment", "cpu_offload": "GPU Conversion off"},
+		Like:   []*program.Program{&Voices},
+		Cards: []cause.Card{
+			ramFilled("uvr", "The whole song is kept in RAM at 32 bit for every stem, and Ensemble mode and several files of a batch add to it; Windows also counts what libraries only reserve.", "A smaller segment: that is the card.", "ultimatevocalremovergui/gui_data/error_handling.py", "raise_pagefile", "lower_batch_size"),
+			{
+				ID: "uvr/segment", Kinds: append([]fact.Kind{fact.ORTAlloc, fact.ORTDevice}, onCard...), If: func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+				Headline: "ran out of graphics memory[[ ({total} in all)]]",
+				Means:    "What is separated at a time is a segment x the batch size, not the whole song; newer models (MDX23C, Roformer) need more for it than MDX-Net or VR. Its own error text names the segment size, too.",
+				Not:      "A shorter song: it is cut into segments anyway.",
+				Cures:    append(fixes("lower_resolution"), lookAtCard, cause.Cure{Fix: "cpu_offload"}), Sources: []string{"ultimatevocalremovergui/gui_data/error_handling.py"},
+			},
+		},
+	}
+	// Spleeter is Deezer's, on TensorFlow.
+	Spleeter = program.Program{
+		Name: "spleeter", Shown: "Spleeter", Work: "audio", Edits: "flags", Language: "python", Commands: []string{"spleeter"},
+		Sources: program.Sources{"spleeter/spleeter/options.py": "--duration --offset --mwf CUDA_VISIBLE_DEVICES"},
+		Proofs:  []string{"spleeter/"},
+		Steps: steps{
+			"lower_resolution": words("Cut it up: `spleeter separate -d 300 -s 0 ...`, then `-s 300`, ... (seconds), or ffmpeg first: `ffmpeg -i song.mp3 -f segment -segment_time 300 -c copy part%03d.mp3`."),
+			"cpu_offload":      words("`CUDA_VISIBLE_DEVICES=-1` before the command."),
+			"lower_batch_size": words("`spleeter:2stems` in place of 5stems: a network for each stem; and without `--mwf`."),
+		},
+		Titles: map[string]string{"lower_resolution": "Shorter pieces", "lower_batch_size": "Fewer stems"},
+		Like:   []*program.Program{&Voices},
+		Cards: []cause.Card{{
+			ID: "spleeter/length", Kinds: append([]fact.Kind{fact.TFAlloc, fact.TFStart}, offRAM...), Cause: cause.ContextTooLong, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
+			Headline: "ran out of memory on the length of the recording",
+			Means:    "The whole recording, up to 10 minutes by default, is separated in one go, at 32 bit, with a network and a spectrogram for each stem. On a card it takes 70 % of it at most.",
+			Not:      "A lower bitrate of the output: sound is computed uncompressed.",
+			Cures:    fixes("lower_resolution", "lower_batch_size", "cpu_offload"), Sources: []string{"spleeter/spleeter/options.py", "spleeter/spleeter/separator.py"},
+		}},
+	}
+	// Programs of which no more is known than what they share.
+	OpenVoice = speaker("openvoice", "OpenVoice", "openvoice/", "OpenVoice/")
+	SparkTTS  = speaker("spark-tts", "Spark-TTS", "sparktts/", "Spark-TTS/")
+)

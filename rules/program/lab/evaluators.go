@@ -1,0 +1,151 @@
+package lab
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// vocabularies are the words of models that people evaluate, by what their names
+// begin with.
+var vocabularies = []struct {
+	name  string
+	words int64
+}{
+	{"llama-2", 32000}, {"llama-3", 128256}, {"llama3", 128256}, {"llama-4", 202048}, {"mistral", 32768}, {"mixtral", 32000},
+	{"qwen", 151936}, {"gemma", 256000}, {"phi-3", 32064}, {"gpt2", 50257}, {"pythia", 50304}, {"gpt-neo", 50257}, {"opt-", 50272}, {"bloom", 250880}, {"falcon", 65024},
+}
+
+// scoreFigures say how many tokens the scores are for that were refused, of the
+// model of the log.
+func scoreFigures(c *ledger.Case) map[string]string {
+	out := phaseFigures(c)
+	out["scored"] = ""
+	name := strings.ToLower(c.ModelName())
+	for _, v := range vocabularies {
+		if n := ledger.Requested(c) / v.words / 4; n >= 1000 && strings.Contains(name, v.name) {
+			out["scored"] = c.Asked.String() + " is about " + trainer.Rounded(n) + " tokens x the " + trainer.Rounded(v.words) + " words of this model at 32 bit."
+			break
+		}
+	}
+	return out
+}
+
+// itself narrows a card to models that the evaluator runs itself.
+func itself(k cause.Card) cause.Card {
+	also := k.If
+	k.If = func(c *ledger.Case) bool { return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm") && also(c) }
+	return k
+}
+
+// scored is an evaluation by the scores of given answers.
+func scored(program, means, not, source string, cures ...string) cause.Card {
+	k := useOf(program, "while it scored answers", means, not, source, cures...)
+	k.ID, k.Figures = program+"/scores", scoreFigures
+	k.Said = []string{"in loglikelihood", "in _loglikelihood_tokens", "in _model_call", "log_softmax", "loglikelihood requests", "in loglikelihood_rolling", "in get_ppl", "in _get_ppl", "in greedy_until", "Running loglikelihood"}
+	return k
+}
+
+// Evaluators of language models and of embeddings.
+var (
+	// LMEval is EleutherAI's evaluation harness.
+	LMEval = program.Program{
+		Name: "lm-eval", Shown: "lm-evaluation-harness", Work: "text-inference", Edits: "flags", Language: "python", Commands: []string{"lm_eval", "lm-eval"},
+		Sources: program.Sources{
+			"lm-evaluation-harness/lm_eval/_cli/run.py":           "--batch_size --max_batch_size --device --limit --model_args",
+			"lm-evaluation-harness/lm_eval/models/huggingface.py": "max_length dtype parallelize load_in_8bit load_in_4bit max_memory_per_gpu logits_cache",
+		},
+		Proofs: []string{"lm_eval/", "lm-evaluation-harness/", "lm_eval --model", "lm-eval --model"},
+		Steps: spelling{
+			"lower_batch_size": evalBatch,
+			"lower_context":    say("In `--model_args`: `max_length=2048`. Without it the model's own length counts."),
+			"half_precision":   say("In `--model_args`: `dtype=bfloat16` (`float16` before RTX 30)."),
+			"load_in_8bit":     say("In `--model_args`: `load_in_8bit=True` (bitsandbytes)."),
+			"load_in_4bit":     say("In `--model_args`: `load_in_4bit=True` (bitsandbytes); scores shift a little."),
+			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy over all visible cards; `accelerate launch -m lm_eval` puts a whole one on each."),
+			"cpu_offload":      say("In `--model_args`: `parallelize=True,max_memory_per_gpu=20GB,offload_folder=offload`: what does not fit goes to RAM."),
+		},
+		Titles: map[string]string{"lower_context": "Cut the prompts", "cpu_offload": "Let a part go to RAM"},
+		Costs:  map[string]string{"lower_batch_size": "slower; the scores stay", "lower_context": "long prompts lose their beginning"},
+		Cards: []cause.Card{
+			itself(saying(anyPhase(useOf("lm-eval", "with its weights at 32 bit", "`dtype` is float32 in this start: 4 bytes a parameter (7B: 28 GB), twice of what nearly all models are published at, and cache and scores come at 32 bit as well.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "half_precision", "lower_batch_size", "lower_context")), "lm-eval/float32", "dtype=float32", "'dtype': 'float32'", "dtype=float,")),
+			itself(loadOf("lm-eval", "The model itself did not fit: 2 GB a billion parameters at 16 bit, twice of that at 32.", "`--batch_size`: no request had run.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision")),
+			scored("lm-eval", "Multiple choice and perplexity tasks keep a score for every word of the vocabulary at every token of every sample: batch x length x vocabulary, and log_softmax makes a second copy of it.[[ {scored}]] The longest requests go first: if the first batch passes, the rest does. `--batch_size auto` measured with shorter ones, or before another task, can be too large later.",
+				"`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
+			itself(useOf("lm-eval", "while it generated", "The cache grows with batch x (prompt + `max_gen_toks`), and few-shot prompts are long; the longest go first.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu")),
+		},
+	}
+	// OpenCompass starts a process for each part of the tasks.
+	OpenCompass = program.Program{
+		Name: "opencompass", Shown: "OpenCompass", Work: "text-inference", Edits: "flags", Language: "python", Commands: []string{"opencompass"},
+		Sources: program.Sources{"opencompass/opencompass/cli/main.py": "--batch-size --max-seq-len --max-out-len --hf-num-gpus --max-num-workers --max-workers-per-gpu --model-kwargs"},
+		Proofs:  []string{"opencompass/", "OpenICLInfer"},
+		Steps: spelling{
+			"lower_batch_size": say("`batch_size=1` in the model's file below configs/models (8 in most); without one `--batch-size 1`."),
+			"lower_context":    say("`max_seq_len=2048` in the model's file, or `--max-seq-len 2048 --max-out-len 512`."),
+			"lower_parallel":   say("`--max-num-workers 1`, and `--max-workers-per-gpu 1`, its default: each worker loads the model once more."),
+			"multi_gpu":        say("`run_cfg=dict(num_gpus=2)` in the model's file, or `--hf-num-gpus 2`: one copy over two cards."),
+			"half_precision":   say("`model_kwargs=dict(torch_dtype='torch.bfloat16')` in the model's file, or `--model-kwargs torch_dtype=torch.bfloat16`."),
+			"load_in_8bit":     say("A checkpoint that is quantised already, or its LMDeploy backend (`-a lmdeploy`)."),
+		},
+		Titles: map[string]string{"lower_parallel": "One worker on each card"},
+		Cards: []cause.Card{
+			itself(loadOf("opencompass", "The model did not fit on the cards of its task: `num_gpus` in run_cfg (1 in most files), 2 GB a billion parameters at 16 bit. Several workers on one card load it several times.", "`batch_size`: no request had run.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
+			itself(scored("opencompass", "Perplexity tasks keep batch x length x vocabulary at 32 bit.[[ {scored}]] The batch is that of the model's file, 8 in most, with prompts of many shots.", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("opencompass", "while it generated", "The cache grows with batch (8 in most model files) x (prompt + `max_out_len`).", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
+		},
+	}
+	// LightEval is Hugging Face's.
+	LightEval = program.Program{
+		Name: "lighteval", Shown: "LightEval", Work: "text-inference", Edits: "flags", Language: "python", Commands: []string{"lighteval"},
+		Sources: program.Sources{"lighteval/README.md": "--override_batch_size", "lighteval/src/lighteval/models/transformers/transformers_model.py": "batch_size max_length model_parallel dtype", "lighteval/src/lighteval/models/vllm/vllm_model.py": "gpu_memory_utilization max_model_length"},
+		Proofs:  []string{"lighteval/", "lighteval accelerate", "lighteval vllm"},
+		Steps: spelling{
+			"lower_batch_size":             say("In the model arguments: `batch_size=1` (older releases `--override_batch_size 1`). Without it the size is searched from 512 down."),
+			"lower_context":                say("In the model arguments: `max_length=2048`."),
+			"half_precision":               say("In the model arguments: `dtype=bfloat16`; 4bit and 8bit are taken there too."),
+			"load_in_4bit":                 say("In the model arguments: `dtype=4bit`."),
+			"multi_gpu":                    say("In the model arguments: `model_parallel=True`: one copy over all cards."),
+			"lower_gpu_memory_utilization": say("`lighteval vllm`: `gpu_memory_utilization=0.8` in the model arguments."),
+		},
+		Cards: []cause.Card{
+			itself(scored("lighteval", "Its scores are batch x length x vocabulary at 32 bit.[[ {scored}]] The batch was searched from 512 down with made-up samples, which leaves no margin; a size given by hand does.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("lighteval", "at a request", "What grows is batch x length; the batch is searched from 512 down with made-up samples, which leaves no margin, unless it is given.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision")),
+		},
+	}
+	// MTEB measures embeddings.
+	MTEB = program.Program{
+		Name: "mteb", Shown: "MTEB", Work: "embedding", Edits: "code", Language: "python", Commands: []string{"mteb"},
+		Sources: program.Sources{"mteb/mteb/cli/build_cli.py": "--batch_size"},
+		Proofs:  []string{"-packages/mteb/", "mteb/evaluation/", "mteb/_evaluators/", "mteb/abstasks/", "mteb/mteb/"},
+		Steps: spelling{
+			"lower_batch_size": step.Paste("python", "results = mteb.evaluate(model, tasks, encode_kwargs={\"batch_size\": 8})   # before 2.0: evaluation.run(model, encode_kwargs={\"batch_size\": 8}); shell: --batch_size 8"),
+			"lower_context":    step.Paste("python", "model.max_seq_length = 512   # before the run; it changes the scores of long texts"),
+			"half_precision":   step.Paste("python", "model = SentenceTransformer(name, model_kwargs={\"torch_dtype\": \"float16\"})"),
+		},
+		Costs: map[string]string{"lower_batch_size": "slower; the scores stay"},
+		Cards: []cause.Card{
+			{
+				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "filled the computer's memory",
+				Means:    "The vectors of a whole corpus are kept in RAM: passages x dimension x 4 bytes, 36 GB for MS MARCO's 8.8 million at 1,024 numbers, and the scores of a search besides. Retrieval tasks are the large ones.",
+				Not:      "A smaller batch: it changes nothing about what is kept.",
+				Cures: []cause.Cure{
+					{Fix: "stream_dataset", Title: "Smaller tasks", Told: "The reduced sets (names with HardNegatives) or a benchmark without the large retrieval tasks; one task a process.", Cost: "not comparable with the full tasks"},
+					{Fix: "bigger_gpu", Title: "Or a machine with more RAM", Told: "For the full corpora 64 to 128 GB.", Cost: "money"},
+				},
+				Sources: []string{"mteb/docs/get_started/advanced_usage/retrieval_backend.md"},
+			},
+			itself(useOf("mteb", "while it encoded", "Texts go in sorted by length, the longest first, 32 at a time by default: models that read 8,192 tokens need far more for the long documents of retrieval tasks than for the short ones of the others.", "Leaving tasks out that ran: each is encoded apart.", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision")),
+		},
+	}
+)
+
+// evalBatch is a smaller batch by hand, with the size of the log halved.
+func evalBatch(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` by hand; `auto:4` searches the size, anew four times, and `--max_batch_size` caps it (64 by default)."}}
+}

@@ -1,0 +1,137 @@
+// Package lab knows repositories and libraries that people train and run language
+// and speech models with, beside the larger trainers: each with options of its
+// own, and what it holds in each phase.
+package lab
+
+import (
+	"maps"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// spelling is how a program does a fix.
+type spelling = map[string]func(*ledger.Case) []step.Step
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// config is a step in a program's file.
+func config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
+
+// cardFull are the ways in which a card is told to be full.
+var cardFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc}
+
+// fixes are cures as the program itself spells them, the best first.
+func fixes(ids ...string) []cause.Cure {
+	out := make([]cause.Cure, len(ids))
+	for i, id := range ids {
+		out[i] = cause.Cure{Fix: id}
+	}
+	return out
+}
+
+// phaseFigures are what the cards below name: "in" is where it failed, as far as
+// the log shows that.
+func phaseFigures(c *ledger.Case) map[string]string {
+	out := trainer.TextFigures(c)
+	maps.Copy(out, trainer.Filled(c))
+	out["in"] = ""
+	if c.Training() {
+		out["in"] = "in a training step"
+	}
+	return out
+}
+
+// ours reports that the card is full and the program's own: neither another
+// library of the process nor the contexts of other ranks hold what is missing.
+func ours(c *ledger.Case) bool { return trainer.Own(c) && !foreign(c) && !ranks(c) }
+
+// foreign reports that a quarter of the card and more is this process's, but not
+// PyTorch's: another library took it.
+func foreign(c *ledger.Case) bool {
+	f := c.F()
+	if f.ProcessUsed == nil || f.Allocated == nil || f.Total == nil {
+		return false
+	}
+	return 4*(f.ProcessUsed.Bytes-f.Allocated.Bytes-ledger.SizeOf(f.ReservedUnallocated)) > f.Total.Bytes
+}
+
+// ranks reports that others on the card, each with little, hold what is missing
+// together.
+func ranks(c *ledger.Case) bool {
+	held := int64(0)
+	for _, p := range c.F().OtherProcesses {
+		held += p.Bytes
+	}
+	return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() && held >= c.Shortfall.Bytes
+}
+
+// stepped reports what a step may well ask for: of a single piece as large as a
+// third of the card, only where no operation is known to have asked for it.
+func stepped(c *ledger.Case) bool {
+	return ours(c) && ledger.NeverFits(c) == "" && (trainer.Ordinary(c) || c.Operation == "")
+}
+
+// look is what to do first where the log shows neither the card nor who holds it.
+var look = cause.Cure{
+	Fix: "kill_stale_process", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The message has no figures. Full already: an earlier run of yours, a notebook, another user. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+}
+
+// phaseCard is what a program has to say of one phase. The program's own proof
+// is all that the log must show besides.
+func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: cardFull, If: when, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+		Headline: headline, Means: means, Not: not, Cures: append([]cause.Cure{look}, cures...), Sources: []string{source},
+	}
+}
+
+// stepOf is a step of a program that trains, or what its log leaves open.
+func stepOf(program, means, not, source string, cures ...string) cause.Card {
+	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
+		func(c *ledger.Case) bool {
+			return stepped(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
+		}, fixes(cures...))
+}
+
+// trainOf is a training step of a program that is also used for what it learnt:
+// what does not show a step is not taken for one.
+func trainOf(program, means, not, source string, cures ...string) cause.Card {
+	k := stepOf(program, means, not, source, cures...)
+	k.If = func(c *ledger.Case) bool { return stepped(c) && c.Phase != "load" && c.Training() }
+	return k
+}
+
+// useOf is a program at work that does not train.
+func useOf(program, while, means, not, source string, cures ...string) cause.Card {
+	return phaseCard(program+"/use", "ran out of memory "+while, means, not, source,
+		func(c *ledger.Case) bool {
+			return ours(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
+		}, fixes(cures...))
+}
+
+// loadOf is a program whose model found no room.
+func loadOf(program, means, not, source string, cures ...string) cause.Card {
+	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means, not, source,
+		func(c *ledger.Case) bool { return ours(c) && c.Phase == "load" }, fixes(cures...))
+	k.Cause = cause.ModelTooLarge
+	return k
+}
+
+// saying narrows a card to logs in which one of the words stands near the
+// failure.
+func saying(k cause.Card, id string, words ...string) cause.Card {
+	k.ID, k.Said = id, words
+	return k
+}
+
+// anyPhase lets a card speak whatever the frames seem to be about.
+func anyPhase(k cause.Card) cause.Card {
+	k.If = func(c *ledger.Case) bool { return ours(c) && ledger.NeverFits(c) == "" }
+	return k
+}

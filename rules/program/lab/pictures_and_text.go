@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Repositories of models that read pictures and text.
+var (
+	// LLaVA is Liu's, and what is made from it.
+	LLaVA = program.Program{
+		Name: "llava", Shown: "LLaVA", Work: "text-training", Edits: "code", Language: "python",
+		Sources: program.Sources{
+			"LLaVA/scripts/v1_5/finetune_lora.sh": "--per_device_train_batch_size --gradient_accumulation_steps --model_max_length --gradient_checkpointing --lora_enable --deepspeed --image_aspect_ratio",
+			"LLaVA/README.md":                     "--load-4bit --load-8bit CUDA_VISIBLE_DEVICES",
+			"LLaVA/llava/train/train.py":          "--bits",
+		},
+		Proofs: []string{"llava/train/", "llava/model/", "llava/serve/", "llava/eval/", "LLaVA/llava", "llava_trainer.py"},
+		Steps: spelling{
+			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16` (the scripts have 16 and 1, for cards of 80 GB)."),
+			"lower_context":          say("`--model_max_length 1024`; a picture takes 576 tokens of it in 1.5."),
+			"lower_resolution":       say("`--image_aspect_ratio pad`: `anyres` of 1.6 cuts a picture into up to five tiles, 2,880 tokens."),
+			"gradient_checkpointing": say("`--gradient_checkpointing True`, as in its scripts."),
+			"use_lora":               say("scripts/v1_5/finetune_lora.sh; add `--bits 4` for QLoRA (then with zero2.json)."),
+			"shard_training":         say("`--deepspeed ./scripts/zero3.json` over all cards."),
+			"offload_optimizer":      say("`--deepspeed ./scripts/zero3_offload.json`: slower, with RAM in place of the card."),
+			"load_in_4bit":           say("`--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
+			"load_in_8bit":           say("`--load-8bit` in the same places."),
+			"multi_gpu":              say("All cards that `CUDA_VISIBLE_DEVICES` shows are used by itself."),
+		},
+		Like: []*program.Program{&trainer.LanguageModels},
+		Cards: []cause.Card{
+			loadOf("llava", "The weights did not fit: 7B takes 14 GB at 16 bit beside the vision part, below 8 GB with `--load-4bit`; 13B 26 GB.", "A smaller picture: none was read yet.", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			{
+				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+				Headline: "ran out of memory in a training step",
+				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens a picture (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.",
+				Not:      "Fewer cards with the same script: each then holds more.",
+				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
+			},
+			useOf("llava", "while it answered", "A picture is 576 tokens (2,880 with `anyres` in 1.6), and every picture and turn of a talk stays in the cache; 16-bit weights of 7B take 14 GB of the card before.", "Fewer output tokens: pictures and prompt come first.", "LLaVA/README.md", "load_in_4bit", "lower_resolution", "multi_gpu"),
+		},
+	}
+	// InternVL is OpenGVLab's, and its code on Hugging Face.
+	InternVL = program.Program{
+		Name: "internvl", Shown: "InternVL", Work: "text-training", Edits: "code", Language: "python",
+		Sources: program.Sources{"InternVL/internvl_chat/shell/internvl2.0/2nd_finetune/internvl2_8b_internlm2_7b_dynamic_res_2nd_finetune_lora.sh": "BATCH_SIZE", "InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh": "--max_dynamic_patch --max_seq_length --grad_checkpoint --use_llm_lora --freeze_llm --freeze_backbone --deepspeed PER_DEVICE_BATCH_SIZE", "InternVL/README.md": "max_num load_image"},
+		Proofs:  []string{"internvl_chat/", "internvl/train/", "internvl/model/", "modeling_internvl_chat.py", "modeling_intern_vit.py"},
+		Steps: spelling{
+			"lower_batch_size":       fewerPictures,
+			"lower_resolution":       inTiles,
+			"lower_context":          say("`--max_seq_length 4096` (8192 in the 2.5 scripts): what is longer is cut, with `--max_dynamic_patch` to match."),
+			"gradient_checkpointing": say("`--grad_checkpoint True`, as in its scripts."),
+			"use_lora":               say("The `_finetune_lora.sh` script: `--use_llm_lora 16 --freeze_llm True --freeze_backbone True`."),
+			"shard_training":         say("`--deepspeed zero_stage3_config.json` in place of zero_stage1_config.json, which shares the optimizer alone."),
+			"load_in_8bit":           step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, load_in_8bit=True, trust_remote_code=True).eval()"),
+			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
+		},
+		Titles: map[string]string{"lower_resolution": "Fewer tiles a picture"},
+		Like:   []*program.Program{&trainer.LanguageModels},
+		Cards: []cause.Card{
+			loadOf("internvl", "The weights did not fit: 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "Fewer tiles: no picture was read yet.", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
+			{
+				ID: "internvl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+				Headline: "ran out of memory in a training step",
+				Means:    "A picture is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.",
+				Not:      "More cards with ZeRO-1: each holds the whole model.",
+				Cures:    fixes("lower_resolution", "lower_batch_size", "shard_training"), Sources: []string{"InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh"},
+			},
+			useOf("internvl", "while it read pictures", "Each picture is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile; videos give that for every frame. All of them go through the vision part at once.", "Fewer output tokens: the pictures come first.", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
+		},
+	}
+	// QwenVL are the scripts and utilities of Qwen2-VL to Qwen3-VL.
+	QwenVL = program.Program{
+		Name: "qwen-vl", Shown: "Qwen-VL", Work: "text-training", Edits: "code", Language: "python",
+		Sources: program.Sources{
+			"Qwen3-VL/qwen-vl-finetune/qwenvl/train/argument.py":         "--lora_r",
+			"Qwen3-VL/qwen-vl-finetune/README.md":                        "--per_device_train_batch_size --gradient_accumulation_steps --max_pixels --video_max_frames --video_max_pixels --model_max_length --lora_enable --deepspeed --tune_mm_llm --tune_mm_vision --data_flatten",
+			"Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py": "max_pixels FPS_MAX_FRAMES total_pixels",
+		},
+		Proofs: []string{"qwen_vl_utils/", "qwenvl/train/", "qwenvl/data/", "qwen-vl-finetune/", "Qwen2.5-VL/", "Qwen3-VL/", "Qwen2-VL/"},
+		Steps: spelling{
+			"lower_batch_size":    say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`; with `--data_flatten True` a batch is one long sequence."),
+			"lower_resolution":    fewerPixels,
+			"lower_context":       say("`--model_max_length 4096`."),
+			"use_lora":            say("`--lora_enable True --lora_r 8`; or leave parts frozen: `--tune_mm_vision False`."),
+			"shard_training":      say("`--deepspeed ./scripts/zero3.json` over all cards (not for the MoE models of Qwen3-VL: ZeRO-2)."),
+			"offload_optimizer":   say("`--deepspeed ./scripts/zero3_offload.json`."),
+			"efficient_attention": step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", attn_implementation=\"flash_attention_2\", device_map=\"auto\")   # pip install flash-attn"),
+			"half_precision":      step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", device_map=\"auto\")   # torch_dtype= in older Transformers, where 32 bit is the default"),
+		},
+		Titles: map[string]string{"lower_resolution": "Fewer pixels, fewer frames"},
+		Like:   []*program.Program{&trainer.LanguageModels},
+		Cards: []cause.Card{
+			loadOf("qwen-vl", "The weights did not fit: 2 GB a billion parameters at 16 bit, twice of that where no dtype was given to an older Transformers.", "Fewer pixels: no picture was read yet.", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
+			{
+				ID: "qwen-vl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+				Headline: "ran out of memory in a training step",
+				Means:    "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.",
+				Not:      "Fewer samples: one step is what fails.",
+				Cures:    fixes("lower_resolution", "use_lora", "lower_batch_size"), Sources: []string{"Qwen3-VL/qwen-vl-finetune/README.md"},
+			},
+			useOf("qwen-vl", "while it read pictures", "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens a picture by default, 768 for each pair of video frames. Without flash attention the vision part keeps its scores, patches squared.",
+				"Fewer output tokens: the pictures come first.", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
+		},
+	}
+	// MiniGPT4 is Vision-CAIR's.
+	MiniGPT4 = program.Program{
+		Name: "minigpt-4", Shown: "MiniGPT-4", Work: "text-inference", Edits: "flags", Language: "python",
+		Sources: program.Sources{"MiniGPT-4/README.md": "low_resource", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml": "batch_size_train"},
+		Proofs:  []string{"minigpt4/", "MiniGPT-4/"},
+		Steps: spelling{
+			"load_in_8bit":      config("# eval_configs/minigpt4_eval.yaml\nmodel:\n  low_resource: True   # 8 bit: 7B 11.5 GB, 13B 23 GB"),
+			"lower_batch_size":  config("# train_configs/...yaml, run:\nbatch_size_train: 1\nbatch_size_eval: 1"),
+			"lower_context":     say("In the page: beam search 1, which is its default, and a new chat: pictures and turns stay in the prompt."),
+			"use_smaller_model": say("Vicuna 7B in place of 13B: 11.5 GB in place of 23."),
+		},
+		Cards: []cause.Card{
+			loadOf("minigpt-4", "Language model and vision part did not fit: at 8 bit 11.5 GB with 7B and 23 GB with 13B (its README), twice of that for the language model with `low_resource: False`.", "A beam of 1: nothing was asked yet.", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
+			trainOf("minigpt-4", "The language model and the vision part are frozen, but lie on the card at 16 bit: 13B 26 GB, 7B 14 GB; `batch_size_train` x the length of the answers comes on top.", "A smaller learning part: one linear layer is all that is trained.", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
+			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B before a picture; beams multiply the cache, and pictures and turns of a chat stay in it.", "A smaller picture: each is scaled to one size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
+		},
+	}
+	// LAVIS is Salesforce's, with BLIP-2 and InstructBLIP.
+	LAVIS = program.Program{
+		Name: "lavis", Shown: "LAVIS", Work: "vision", Edits: "flags", Language: "python",
+		Sources: program.Sources{"LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml": "batch_size_train batch_size_eval amp", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml": "use_grad_checkpoint vit_precision image_size"},
+		Proofs:  []string{"lavis/"},
+		Steps: spelling{
+			"lower_batch_size":       config("# the run file below lavis/projects\nrun:\n  batch_size_train: 4\n  batch_size_eval: 4\n  accum_grad_iters: 4"),
+			"gradient_checkpointing": config("model:\n  use_grad_checkpoint: True"),
+			"half_precision":         step.Paste("python", "model, vis, txt = load_model_and_preprocess(\"blip2_opt\", \"pretrain_opt2.7b\", is_eval=True, device=\"cpu\")   # your names\nmodel = model.half().to(\"cuda\")"),
+			"lower_resolution":       config("model:\n  image_size: 224   # 364 in the caption files\n  vit_precision: \"fp16\""),
+			"use_smaller_model":      say("`pretrain_opt2.7b` or flant5xl in place of 6.7b, flant5xxl and vicuna13b."),
+			"mixed_precision":        config("run:\n  amp: True"),
+			"lower_num_workers":      config("run:\n  num_workers: 1"),
+		},
+		Like: []*program.Program{&trainer.Vision},
+		Cards: []cause.Card{
+			loadOf("lavis", "BLIP-2 is a vision part of 1 billion parameters and a language model of 2.7 to 13: at 32 bit, as it comes, about 15 GB with OPT 2.7B.", "A smaller picture: none was read yet.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
+			trainOf("lavis", "The run files have batches for 16 cards of 40 GB (16 to 100 a card). In caption finetuning the vision part is trained as well, at 364 x 364 and 32 bit.", "Fewer epochs: one step is what fails.", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
+			useOf("lavis", "while it read pictures", "The model comes at 32 bit unless it is halved; beams (5 in generate) multiply the language model's cache by five, and samples in a batch come on top.", "Fewer words in the answer.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
+		},
+	}
+)
+
+// inTiles are fewer tiles, in the training script or in code.
+func inTiles(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer pictures or frames in a sample."}}
+	}
+	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"picture.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
+}
+
+// fewerPictures are smaller batches of InternVL.
+func fewerPictures(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}}
+	}
+	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer pictures or frames in it."}}
+}
+
+// fewerPixels is the same for Qwen-VL.
+func fewerPixels(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}}
+	}
+	return []step.Step{{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens a picture; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"}}
+}
