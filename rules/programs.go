@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
+	"github.com/oomdoc/oomdoc/rules/program/papers"
 	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
@@ -52,25 +53,23 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,
 		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
 		&science.STAR, &science.SPAdes, &science.Kraken, &science.Gaussian, &science.ORCA, &science.LAMMPS, &science.Solver, &science.AfterEffects, &science.Stata, &science.BuildKit, &science.CatBoost, &science.Dynamics, &science.Renderers, &science.OpenCLPictures,
-		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
-		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
-		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
+		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape, &science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold, &science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
 		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.Direct3D, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &science.Modin, &science.OpenDroneMap, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.JuliaHost, &science.Octave, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.PostgreSQL, &host.ClickHouse, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
-		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
-		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
-		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
-		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.AudioCraft, &apps.Demucs,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity, &cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
+		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp, &apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
 		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
+		&papers.MaskRCNNBenchmark, &papers.EfficientDetPyTorch, &papers.Effdet, &papers.CenterNet, &papers.YOLACT, &papers.PyTorchYOLOv3, &papers.YOLOv7, &papers.YOLOv6, &papers.PaddleDetection, &papers.PaddleSeg, &papers.GroundingDINO, &papers.SwinTransformer, &papers.ConvNeXt, &papers.MAE, &papers.VideoMAE, &papers.DINOv2, &papers.BLIP, &papers.MMAction2, &papers.MMPose, &papers.SMP, &papers.SemanticSegmentation, &papers.HRNetSegmentation,
+		&papers.OpenPCDet, &papers.Pointcept, &papers.DepthAnything, &papers.BiRefNet, &papers.Restormer, &papers.SwinIR, &papers.KAIR, &papers.Pix2PixHD, &papers.SPADE, &papers.CUT, &papers.DALLEPytorch, &papers.InstantNGP, &papers.TorchNGP, &papers.Neuralangelo, &papers.SDFStudio, &papers.Threestudio, &papers.NeuS, &papers.TensoRF, &papers.Nvdiffrec, &papers.DUSt3R, &papers.MASt3R, &papers.VGGT, &papers.DROIDSLAM,
+		&apps.TRELLIS, &apps.Hunyuan3D, &apps.InstantMesh, &apps.TripoSR, &apps.PIFuHD, &apps.AlphaPose, &apps.OpenPose, &apps.RIFE, &apps.CodeFormer, &apps.GFPGAN, &apps.SUPIR, &apps.DiffBIR, &apps.StableSR, &apps.IOPaint, &apps.Rembg, &apps.Marigold, &apps.DeOldify, &apps.NeuralStyle, &apps.NcnnUpscalers,
+		&apps.ChaiNNer, &apps.FLUX, &apps.GenerativeModels, &apps.DeepFloyd, &apps.PixArt, &apps.AnimateDiff, &apps.OpenSora, &apps.Mochi, &apps.LTXVideo, &apps.SkyReels, &apps.DynamiCrafter, &apps.HunyuanDiT, &apps.LivePortrait, &apps.SadTalker, &apps.Wav2Lip, &apps.MuseTalk, &apps.LatentSync, &apps.IDMVTON, &apps.OOTDiffusion, &apps.InstantID,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
 		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
-		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
-		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
-		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
-		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
+		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL, &trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
+		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF, &trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
 	}
 })
@@ -110,7 +109,7 @@ var byName = sync.OnceValue(func() map[string]*program.Program {
 // those that a report's framework does not know.
 func Rank(name string) (rank int, named bool) {
 	if p := byName()[name]; p != nil && p.Rank > 0 {
-		return p.Rank, true
+		return p.Rank, p.Rank < beforeAll
 	}
 	return beforeAll, false
 }
