@@ -256,7 +256,7 @@ func traceLine(t string) bool {
 	}
 	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
 		strings.HasPrefix(t, "Error in ") && (strings.HasSuffix(t, ")") || strings.HasSuffix(t, ":")) || strings.HasPrefix(t, "Error using ") || // R, MATLAB
-		t == "Stacktrace:" || strings.HasPrefix(t, "@ ") && strings.Contains(t, ".jl:") || // Julia
+		t == "Stacktrace:" || strings.HasPrefix(t, "@ ") && (strings.Contains(t, ".jl:") || strings.Contains(t, " 0x")) || // Julia, glog
 		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
 		strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/host"
 	"github.com/oomdoc/oomdoc/rules/program/lab"
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
+	"github.com/oomdoc/oomdoc/rules/program/papers"
 	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
@@ -46,19 +47,16 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
 		&trainer.MMF, &trainer.Kraken, &science.PLMFit, &torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm, &array.Burn, &webui.MagicQuill, &webui.LatentDiffusion,
-		&field.Cellpose, &field.StarDist, &field.DeepLabCut, &field.SLEAP, &field.Kilosort, &field.Suite2p, &field.CaImAn, &field.TotalSegmentator, &field.SynthSeg, &field.FMRIPrep, &field.ESM, &field.ProteinMPNN, &field.RFdiffusion, &field.OmegaFold, &field.Protenix, &field.DiffDock, &field.ModelAngelo, &field.CryoDRGN, &field.Topaz, &field.ScVI, &field.ScGPT, &field.Basecaller, &field.MACE, &field.NequIP, &field.CHGNet, &field.FairChem, &field.TorchMDNet, &field.SchNetPack, &field.Chemprop, &field.GPUMD, &field.PySCF, &field.QiskitAer, &field.PennyLane, &field.GraphCast, &field.ASTRA, &field.TIGRE, &field.CleanRL, &field.Tianshou, &field.Dreamer, &field.MuZero, &field.LeggedGym, &field.RLGames, &field.TimeSeriesLibrary, &field.Darts, &field.NeuralForecast, &field.PyTorchForecasting, &field.GluonTS, &field.TabPFN, &field.AutoGluon, &field.RecBole, &field.PyKEEN, &field.DLRM, &field.TorchRec, &field.UMAP, &field.HDBSCAN, &field.Gensim, &field.FastText, &field.GraphStorm, &field.VASP, &field.QuantumESPRESSO, &field.CP2K, &field.OpenFOAM, &field.ITK, &field.PCL, &field.CellRanger, &field.DeepVariant, &field.Joblib, &field.Celery, &field.Airflow, &field.RabbitMQ, &field.Polars, &field.Xarray, &field.Rasterio, &field.Miner, &field.John, &science.Trinity, &science.Samtools, &science.BWA, &science.Minimap2, &science.Flye, &science.Hifiasm, &science.Diamond, &science.Salmon, &science.Bowtie2, &science.OSM2PGSQL, &science.OSRM, &science.AliceVision, &science.OpenMVS,
-		&array.OpenPI, &array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
-		&trainer.MMF, &trainer.Kraken, &science.PLMFit,
-		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
-		&array.Burn, &science.Theano, &science.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepLabCut, &array.DeepSpeech, &array.OpenNMT, &science.ASTRA,
-		&webui.MagicQuill, &webui.LatentDiffusion,
+		&field.Cellpose, &field.StarDist, &field.DeepLabCut, &field.SLEAP, &field.Kilosort, &field.Suite2p, &field.CaImAn, &field.TotalSegmentator, &field.SynthSeg, &field.FMRIPrep, &field.ESM, &field.ProteinMPNN, &field.RFdiffusion, &field.OmegaFold, &field.Protenix, &field.DiffDock, &field.ModelAngelo, &field.CryoDRGN, &field.Topaz, &field.ScVI, &field.ScGPT, &field.Basecaller, &field.MACE, &field.NequIP, &field.CHGNet, &field.FairChem, &field.TorchMDNet, &field.SchNetPack, &field.Chemprop, &field.GPUMD, &field.PySCF, &field.QiskitAer, &field.PennyLane, &field.GraphCast, &field.TIGRE, &field.CleanRL, &field.Tianshou, &field.Dreamer, &field.MuZero, &field.LeggedGym, &field.RLGames, &field.TimeSeriesLibrary, &field.Darts, &field.NeuralForecast, &field.PyTorchForecasting, &field.GluonTS, &field.TabPFN, &field.AutoGluon, &field.RecBole, &field.PyKEEN, &field.DLRM, &field.TorchRec, &field.UMAP, &field.HDBSCAN, &field.Gensim, &field.FastText, &field.GraphStorm, &field.VASP, &field.QuantumESPRESSO, &field.CP2K, &field.OpenFOAM, &field.ITK, &field.PCL, &field.CellRanger, &field.DeepVariant, &field.Joblib, &field.Celery, &field.Airflow, &field.RabbitMQ, &field.Polars, &field.Xarray, &field.Rasterio, &field.Miner, &field.John, &science.Trinity, &science.Samtools, &science.BWA, &science.Minimap2, &science.Flye, &science.Hifiasm, &science.Diamond, &science.Salmon, &science.Bowtie2, &science.OSM2PGSQL, &science.OSRM, &science.AliceVision, &science.OpenMVS,
+		&array.OpenPI,
+
+		&science.Theano, &science.Torch7, &array.MaskRCNN, &array.GPT2, &array.DeepSpeech, &array.OpenNMT, &science.ASTRA,
+
 		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
 		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,
 		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
 		&science.STAR, &science.SPAdes, &science.Kraken, &science.Gaussian, &science.ORCA, &science.LAMMPS, &science.Solver, &science.AfterEffects, &science.Stata, &science.BuildKit, &science.CatBoost, &science.Dynamics, &science.Renderers, &science.OpenCLPictures,
-		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
-		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
-		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
+		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape, &science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold, &science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
 		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.Direct3D, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &science.Modin, &science.OpenDroneMap, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.JuliaHost, &science.Octave, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
@@ -68,13 +66,19 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
 		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.Tacotron2, &apps.VITS, &apps.StyleTTS2, &apps.Tortoise, &apps.MeloTTS, &apps.StableAudioTools, &apps.DiffSinger, &apps.VoiceCraft, &apps.Amphion, &apps.ParlerTTS, &apps.Dia, &apps.Moshi, &apps.UVR, &apps.Spleeter, &apps.OpenVoice, &apps.SparkTTS, &apps.Nougat, &apps.Surya, &apps.Marker, &apps.Docling, &apps.MinerU, &apps.EasyOCR, &apps.DocTR, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
-		&apps.UVR, &apps.NCNN, &apps.SadTalker, &apps.SUPIR, &apps.Hunyuan3D, &apps.ChaiNNer, &apps.InpaintAnything, &apps.RealESRGAN, &apps.GFPGAN, &apps.CodeFormer, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
+		&apps.SadTalker, &apps.SUPIR, &apps.Hunyuan3D, &apps.ChaiNNer, &apps.InpaintAnything, &apps.RealESRGAN, &apps.GFPGAN, &apps.CodeFormer, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
 		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
 		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
 		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
 		&lab.NanoGPT, &lab.LitGPT, &lab.GPTNeoX, &lab.LLMFoundry, &lab.Composer, &lab.StanfordAlpaca, &lab.AlpacaLoRA, &lab.QLoRA, &lab.ChatGLM, &lab.XTuner, &lab.AlignmentHandbook, &lab.DeepSpeedChat, &lab.AutoTrain, &lab.EasyR1, &lab.Slime, &lab.TRLX, &lab.LMEval, &lab.OpenCompass, &lab.LightEval, &lab.MTEB, &lab.GPTQModel, &lab.AutoGPTQ, &lab.AutoAWQ, &lab.LLMCompressor, &lab.Mergekit, &lab.LLaVA, &lab.InternVL, &lab.QwenVL, &lab.MiniGPT4, &lab.LAVIS, &lab.SimpleTransformers, &lab.BERTopic, &lab.Flair, &lab.SpaCy, &lab.AllenNLP, &lab.ColBERT, &lab.OpenNMTPy, &lab.Marian, &lab.Tensor2Tensor, &lab.Icefall, &lab.SpeechBrain, &lab.WeNet, &lab.FunASR, &lab.Pyannote, &lab.Kaldi, &lab.RETURNN, &lab.Seamless, &lab.MetaLlama, &lab.KTransformers, &lab.AirLLM, &lab.OptimumIntel, &trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
+
+		&papers.MaskRCNNBenchmark, &papers.EfficientDetPyTorch, &papers.Effdet, &papers.CenterNet, &papers.YOLACT, &papers.PyTorchYOLOv3, &papers.YOLOv7, &papers.YOLOv6, &papers.PaddleDetection, &papers.PaddleSeg, &papers.GroundingDINO, &papers.SwinTransformer, &papers.ConvNeXt, &papers.MAE, &papers.VideoMAE, &papers.DINOv2, &papers.BLIP, &papers.MMAction2, &papers.MMPose, &papers.SMP, &papers.SemanticSegmentation, &papers.HRNetSegmentation,
+		&papers.OpenPCDet, &papers.Pointcept, &papers.DepthAnything, &papers.BiRefNet, &papers.Restormer, &papers.SwinIR, &papers.KAIR, &papers.Pix2PixHD, &papers.SPADE, &papers.CUT, &papers.DALLEPytorch, &papers.InstantNGP, &papers.TorchNGP, &papers.Neuralangelo, &papers.SDFStudio, &papers.Threestudio, &papers.NeuS, &papers.TensoRF, &papers.Nvdiffrec, &papers.DUSt3R, &papers.MASt3R, &papers.VGGT, &papers.DROIDSLAM,
+		&apps.TRELLIS, &apps.InstantMesh, &apps.TripoSR, &apps.PIFuHD, &apps.AlphaPose, &apps.OpenPose, &apps.RIFE, &apps.DiffBIR, &apps.StableSR, &apps.IOPaint, &apps.Rembg, &apps.Marigold, &apps.DeOldify, &apps.NeuralStyle, &apps.NcnnUpscalers,
+		&apps.FLUX, &apps.GenerativeModels, &apps.DeepFloyd, &apps.PixArt, &apps.AnimateDiff, &apps.OpenSora, &apps.Mochi, &apps.LTXVideo, &apps.SkyReels, &apps.DynamiCrafter, &apps.HunyuanDiT, &apps.LivePortrait, &apps.Wav2Lip, &apps.MuseTalk, &apps.LatentSync, &apps.IDMVTON, &apps.OOTDiffusion, &apps.InstantID,
+
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
 	}
 })
@@ -114,7 +118,7 @@ var byName = sync.OnceValue(func() map[string]*program.Program {
 // those that a report's framework does not know.
 func Rank(name string) (rank int, named bool) {
 	if p := byName()[name]; p != nil && p.Rank > 0 {
-		return p.Rank, true
+		return p.Rank, p.Rank < beforeAll
 	}
 	return beforeAll, false
 }

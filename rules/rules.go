@@ -60,15 +60,21 @@ func Judge(c *ledger.Case) []odds.Cause {
 // reader started where the log only hints at it, and what holds for any.
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
-	var carried []string
-	for _, p := range program.Of(c.Stack, byName()) {
-		carried = append(carried, p.Carries...)
-	}
-	stack := slices.DeleteFunc(slices.Clone(c.Stack), func(name string) bool { return slices.Contains(carried, name) })
+	stack := uncarried(c, c.Stack)
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
 	return append(program.Of(stack, byName()), rest.Beside(c)...)
+}
+
+// uncarried are names of programs without those whose code another program of the
+// case has inside.
+func uncarried(c *ledger.Case, names []string) []string {
+	var carried []string
+	for _, p := range program.Of(c.Stack, byName()) {
+		carried = append(carried, p.Carries...)
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(carried, name) })
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -82,7 +88,7 @@ func known(c *ledger.Case) []reader.Known {
 	for _, p := range program.Of(c.Stack, byName()) {
 		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(p.TakenFor, name) && !c.In(name) })
 	}
-	for _, name := range names {
+	for _, name := range uncarried(c, names) {
 		if p := byName()[name]; p != nil && p != &other {
 			out = append(out, p.Reader())
 		}

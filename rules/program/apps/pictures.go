@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	uis "github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -41,7 +42,7 @@ var EasyDiffusion = program.Program{
 
 // SwarmUI starts ComfyUI behind a page of its own.
 var SwarmUI = program.Program{
-	Name: "swarmui", Shown: "SwarmUI", Work: "image-generation", Edits: "flags", Language: "python",
+	Name: "swarmui", Carries: uis.Nested, Shown: "SwarmUI", Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs:  []string{"[ComfyUI-0/STDERR]", "[ComfyUI-1/STDERR]", "[ComfyUI-0/STDOUT]", "SwarmUI/dlbackend", "SwarmUI/src"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--reserve-vram --vram-headroom"},

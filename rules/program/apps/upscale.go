@@ -103,45 +103,6 @@ func esrganHalf(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "text", Text: "Leave `--fp32` out: it computes at 16 bit then."}}
 }
 
-// GFPGAN and CodeFormer restore faces, and may enlarge the rest with
-// Real-ESRGAN.
-var (
-	GFPGAN = faceRestorer("gfpgan", "GFPGAN", "inference_gfpgan.py", "TencentARC/GFPGAN", []string{"inference_gfpgan.py"},
-		"python inference_gfpgan.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler")
-	CodeFormer = faceRestorer("codeformer", "CodeFormer", "inference_codeformer.py", "sczhou/CodeFormer", []string{"inference_codeformer.py"},
-		"python inference_codeformer.py -i inputs/whole_imgs --bg_tile 200 --upscale 1", "--bg_tile --upscale --bg_upsampler --face_upsample")
-)
-
-// faceRestorer is a program of that kind.
-func faceRestorer(name, shown, script, repository string, proofs []string, command, options string) program.Program {
-	return program.Program{
-		Name: name, Shown: shown, Work: "vision", Edits: "flags", Language: "python",
-		Proofs: proofs, Sources: program.Sources{name + "/" + script: options},
-		Titles: map[string]string{"vae_tiling": "Smaller tiles for the background"},
-		Remedies: map[string][]cause.Remedy{
-			cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
-			cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution"),
-			cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
-			cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
-		},
-		Steps: steps{
-			"vae_tiling":       step.Paste("shell", command),
-			"lower_resolution": step.Paste("text", "Scale the picture down first: faces are restored at 512 pixels each, whatever its size."),
-		},
-		Cards: cards(cause.Card{
-			ID: name + "/background", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.In("a1111", "comfyui") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Good,
-			Means: "Each face is restored at 512 x 512 by itself, which is the same for any picture. What grows with the picture is its background: Real-ESRGAN enlarges that in tiles of `--bg_tile`, where `--bg_upsampler realesrgan` is on, and the face detector sees the whole picture.",
-			Not:   "Fewer faces: they go through one after another.",
-			Cures: []cause.Cure{
-				cure("vae_tiling", "Smaller tiles, enlarge less", "shell", command, "Slower; a smaller result."),
-				{Fix: "use_smaller_model", Title: "Leave the background as it is", Told: "`--bg_upsampler None`: only faces are restored then.", Cost: "A softer background."},
-				{Fix: "lower_resolution", Cost: "Detail."},
-			},
-			Sources: []string{"https://github.com/" + repository + "/blob/master/" + script},
-		}),
-	}
-}
-
 const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/"
 
 // uvrSettings are what lowers its work on the card, by the process method that
@@ -212,34 +173,3 @@ var UVR = program.Program{
 }
 
 func inUVR(c *ledger.Case) bool { return c.In("uvr") }
-
-// NCNN are upscalers on ncnn and Vulkan: Upscayl, and nihui's command lines.
-var NCNN = program.Program{
-	Name: "ncnn-upscaler", Shown: "The Vulkan upscaler", Work: "vision", Edits: "flags", Language: "cpp",
-	Proofs: []string{"realesrgan-ncnn-vulkan", "waifu2x-ncnn-vulkan", "realcugan-ncnn-vulkan", "srmd-ncnn-vulkan", "rife-ncnn-vulkan", "upscayl-bin", "UPSCAYL", "Upscayl"},
-	Titles: map[string]string{"vae_tiling": "A smaller tile", "lower_resolution": "A smaller picture into it", "lower_parallel": "One picture at a time"},
-	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: cause.InOrder("vae_tiling", "lower_parallel", "lower_resolution", "close_other_apps"),
-		cause.ModelTooLarge: cause.InOrder("vae_tiling", "close_other_apps"),
-		cause.HostMemory:    cause.InOrder("lower_resolution", "raise_pagefile", "close_other_apps"),
-		cause.Unknown:       cause.InOrder("vae_tiling", "lower_parallel", "close_other_apps"),
-	},
-	Steps: steps{
-		"vae_tiling":       step.Paste("text", "`-t 128` (then 64, at least 32); in Upscayl: Settings, Custom Tile Size."),
-		"lower_parallel":   step.Paste("text", "`-j 1:1:1` in place of the default 1:2:2; video: fewer processes."),
-		"lower_resolution": step.Paste("text", "Scale or crop the picture first, or take a 2x model."),
-	},
-	Cards: []cause.Card{{
-		ID: "ncnn-upscaler/tile", Kinds: []fact.Kind{fact.PlainDevice, fact.PlainMemory, fact.DeviceAlloc, fact.GGMLRuntime}, If: func(c *ledger.Case) bool { return c.In("ncnn-upscaler") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory",
-		Means:    "`vkAllocateMemory failed -2` is Vulkan's word for a card (or its share of RAM, for an integrated unit) that is full. The picture is cut into tiles already; the tile is chosen by what the driver says is free, and up to two pictures are computed at once.",
-		Not:      "Another output format, more RAM: on a card of its own this is not RAM.",
-		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Cost: "Slower."},
-			{Fix: "lower_parallel", Cost: "Slower for folders."},
-			{Fix: "close_other_apps", Title: "Free the card, or take the other one", Told: "Close games, browser and other AI programs. A laptop with two units: `-g 1` (Upscayl: Settings, GPU ID) takes the second.", Cost: "Free."},
-		},
-		Sources: []string{"https://github.com/xinntao/Real-ESRGAN-ncnn-vulkan/blob/master/README.md", "https://github.com/upscayl/upscayl/blob/main/electron/utils/get-arguments.ts", "https://registry.khronos.org/vulkan/specs/latest/man/html/vkAllocateMemory.html"},
-	}},
-	Sources: program.Sources{"realesrgan-ncnn-vulkan/main.cpp": "-t -j -g"},
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	uis "github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -41,7 +42,7 @@ func training(c *ledger.Case) bool { return c.Training() }
 
 // Wan2GP is deepbeepmeep's page for many video models.
 var Wan2GP = program.Program{
-	Name: "wan2gp", Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
+	Name: "wan2gp", Carries: uis.Nested, Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
 	Proofs:  []string{"wgp.py", "Wan2GP/", "Memory Management for the GPU Poor", "-packages/mmgp/"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2GP/docs/CLI.md": "--profile --preload --attention --perc-reserved-mem-max --fp16 --quantize-transformer"},

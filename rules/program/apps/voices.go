@@ -217,29 +217,6 @@ var (
 		Cards: cards(phase("moshi/card", "ran out of memory: the PyTorch version wants a card of 24 GB", "The 7B model takes about 15 GB at bfloat16, and the cache and CUDA graphs of a session come on top; its README asks for 24 GB, without quantisation in PyTorch.",
 			"`--half`: 16 bit like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
 	}
-	// UVR is the Ultimate Vocal Remover.
-	UVR = program.Program{
-		Name: "uvr", Shown: "Ultimate Vocal Remover", Work: "audio", Edits: "flags", Language: "python",
-		Sources: program.Sources{"ultimatevocalremovergui/gui_data/constants.py": "chunks segment batch_size"},
-		Proofs:  []string{"ltimate Vocal Remover", "ultimatevocalremovergui", "\"UVR.py\"", "Raw Error Details:", "/UVR.py"},
-		Steps: steps{
-			"lower_resolution": step.Paste("ui", "MDX-Net: Segment Size 128 (256), Advanced Settings: Batch Size 1, Overlap 0.25. MDX23C: Segment default off, 256 or less. Demucs: Segment 10. VR: Batch Size 1, Window Size 512"),
-			"lower_batch_size": step.Paste("ui", "Advanced Settings of the process method: Batch Size 1; Ensemble: fewer models"),
-			"cpu_offload":      step.Paste("ui", "GPU Conversion: off"),
-		},
-		Titles: map[string]string{"lower_resolution": "A smaller segment", "cpu_offload": "GPU Conversion off"},
-		Like:   []*program.Program{&Voices},
-		Cards: []cause.Card{
-			ramFilled("uvr", "The whole song is kept in RAM at 32 bit for every stem, and Ensemble mode and several files of a batch add to it; Windows also counts what libraries only reserve.", "A smaller segment: that is the card.", "ultimatevocalremovergui/gui_data/error_handling.py", "raise_pagefile", "lower_batch_size"),
-			{
-				ID: "uvr/segment", Kinds: append([]fact.Kind{fact.ORTAlloc, fact.ORTDevice}, onCard...), If: func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory[[ ({total} in all)]]",
-				Means:    "What is separated at a time is a segment x the batch size, not the whole song; newer models (MDX23C, Roformer) need more for it than MDX-Net or VR. Its own error text names the segment size, too.",
-				Not:      "A shorter song: it is cut into segments anyway.",
-				Cures:    append(fixes("lower_resolution"), lookAtCard, cause.Cure{Fix: "cpu_offload"}), Sources: []string{"ultimatevocalremovergui/gui_data/error_handling.py"},
-			},
-		},
-	}
 	// Spleeter is Deezer's, on TensorFlow.
 	Spleeter = program.Program{
 		Name: "spleeter", Shown: "Spleeter", Work: "audio", Edits: "flags", Language: "python", Commands: []string{"spleeter"},

@@ -16,7 +16,7 @@ import (
 var SparseConv = program.Program{
 	Name: "sparse-conv", Shown: "The point cloud network",
 	Work: "vision", Edits: "code", Language: "python",
-	Proofs:  []string{"-packages/spconv/", "spconv/pytorch/", "spconv/src/spconv", "ops/spconv/", "MinkowskiEngine/", "MinkowskiEngineBackend", "torchsparse/", "pcdet/", "softgroup/", "pointcept/"},
+	Proofs:  []string{"-packages/spconv/", "spconv/pytorch/", "spconv/src/spconv", "ops/spconv/", "MinkowskiEngine/", "MinkowskiEngineBackend", "torchsparse/", "softgroup/"},
 	Sources: program.Sources{"OpenPCDet/tools/train.py": "--batch_size", "OpenPCDet/tools/cfgs/dataset_configs/kitti_dataset.yaml": "VOXEL_SIZE", "SoftGroup/configs/softgroup/softgroup_scannet.yaml": "max_npoint scale"},
 	Steps: spelling{
 		"lower_resolution": say("Raise the voxel size of your config by a half, such as 0.02 to 0.03 m (`voxel_size`, `VOXEL_SIZE`; SoftGroup and PointGroup: `scale: 50` is 0.02 m, 33 is 0.03)."),
@@ -29,7 +29,7 @@ var SparseConv = program.Program{
 }
 
 var sparseCards = []cause.Card{{
-	ID: "sparse-conv/voxels", Said: []string{"-packages/spconv/", "spconv/", "MinkowskiEngine/", "torchsparse/", "pcdet/", "softgroup/", "indice_conv", "SparseTensor"},
+	ID: "sparse-conv/voxels", Said: []string{"-packages/spconv/", "spconv/", "MinkowskiEngine/", "torchsparse/", "softgroup/", "indice_conv", "SparseTensor"},
 	If: func(c *ledger.Case) bool {
 		return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && ledger.NeverFits(c) == ""
 	},

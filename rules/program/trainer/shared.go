@@ -1,6 +1,19 @@
 package trainer
 
-import "github.com/oomdoc/oomdoc/rules/ledger"
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// What trainers share with the rooms of repositories.
+
+// MMFamily is what the projects on MMEngine share.
+var MMFamily = &mmFamily
+
+// StepCard is a card on a training step that did not fit.
+func StepCard(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
+	return stepCard(id, said, means, not, source, cures...)
+}
 
 // RAMGone are the ways in which a process is told that RAM is at its end.
 var RAMGone = ramGone

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -18,7 +19,7 @@ import (
 // A1111 is what is peculiar to AUTOMATIC1111's web UI, its forks and
 // Forge, where the old flags for little memory do nothing.
 var A1111 = program.Program{
-	Name: "a1111", Shown: "The Stable Diffusion web UI", Rank: 88,
+	Name: "a1111", Carries: pictures.Nested, Shown: "The Stable Diffusion web UI", Rank: 88,
 	Units: []string{"stable-diffusion-webui", "automatic1111"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
@@ -136,7 +137,7 @@ func withYours(settings []fact.Setting) []fact.Setting {
 
 // Forge is the fork that keeps its own plan of the card.
 var Forge = program.Program{
-	Name: "forge", Shown: "Forge",
+	Name: "forge", Shown: "Forge", Carries: pictures.Nested,
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Cards:  forgeCards,
 	Proofs: []string{"stable-diffusion-webui-forge", "stable-diffusion-webui-reForge", "modules_forge/", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
@@ -154,7 +155,7 @@ var Forge = program.Program{
 // SDNext is the fork by vladmandic. It has hardly a flag of the web UI's left:
 // what saves memory is set in its page.
 var SDNext = program.Program{
-	Name: "sdnext", Shown: "SD.Next", Work: "image-generation", Edits: "flags", Language: "python",
+	Name: "sdnext", Shown: "SD.Next", Carries: pictures.Nested, Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"automatic/modules/cmd_args.py": "--lowvram --medvram"},
 	Proofs:  []string{"vladmandic/automatic", "modules/sd_offload.py", "Device: device="},
 	Hints:   []string{"oom:"},

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -21,7 +22,7 @@ import (
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 89,
 	Units:   []string{"comfyui"},
-	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, // in node packs, some with modules/processing.py
+	Carries: append([]string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, pictures.Nested...), // in node packs, some with modules/processing.py
 	Work:    "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
@@ -111,7 +112,7 @@ var imageRemedies = map[string][]cause.Remedy{
 
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
-	Name: "fooocus", Shown: "Fooocus",
+	Name: "fooocus", Shown: "Fooocus", Carries: pictures.Nested,
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch --always-offload-from-vram" +
 		" --vae-in-fp16 --unet-in-fp16 --vae-in-cpu --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"},

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -146,7 +147,7 @@ func halfCard(c *ledger.Case) bool {
 
 // InvokeAI is what is peculiar to InvokeAI.
 var InvokeAI = program.Program{
-	Name: "invokeai", Shown: "InvokeAI",
+	Name: "invokeai", Carries: pictures.Nested, Shown: "InvokeAI",
 	Units: []string{"invokeai"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"[InvokeAI]::", "Max VRAM used for this generation", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)"},

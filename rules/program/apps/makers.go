@@ -1,0 +1,106 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
+
+// What programs share that make or mend pictures, films and objects by a script
+// or page of their own, each with its own options.
+
+// inside are programs with pages of their own that run the same code.
+func inside(c *ledger.Case) bool {
+	return c.In("comfyui", "a1111", "forge", "sdnext", "invokeai", "swarmui", "fooocus", "wan2gp", "kohya")
+}
+
+// pieces are the ways in which a piece of the card is refused; a bare CUDA error
+// names none and may be about others.
+var pieces = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
+
+// made is a card on using such a program.
+func made(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: pieces, If: func(c *ledger.Case) bool {
+			return !inside(c) && !training(c) && !c.Root(inRAM...) && !ledger.Crowded(c)
+		},
+		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]",
+		Means: means + "[[ {mine} of {total} was in use by this program.]]", Not: not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// part is a card on one part of its work, which words of a traceback name.
+func part(id string, said []string, why, headline, means, not, source string, cures ...cause.Cure) cause.Card {
+	k := made(id, why, means, not, source, cures...)
+	k.Said, k.Headline, k.Weight = said, headline, cause.Decisive
+	return k
+}
+
+// trained is a card on training it.
+func trained(id, means, not, source string, cures ...cause.Cure) cause.Card {
+	k := made(id, cause.BatchTooLarge, means, not, source, cures...)
+	k.Headline = "ran out of graphics memory[[ ({total})]] in a training step"
+	k.If = func(c *ledger.Case) bool {
+		return !inside(c) && training(c) && !c.Root(inRAM...) && !ledger.Crowded(c)
+	}
+	return k
+}
+
+// filledRAM is a card on what such a program keeps in RAM.
+func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: offRAM, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of the computer's own memory, not the card's", Means: means, Not: not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// theirs are the program's own fixes as cures, in this order.
+func theirs(fixes ...string) []cause.Cure {
+	out := make([]cause.Cure, len(fixes))
+	for i, fix := range fixes {
+		out[i].Fix = fix
+	}
+	return out
+}
+
+// order are the same fixes in the same order for whatever fills a card.
+func order(fixes ...string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{}
+	for _, id := range []string{cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.Unknown} {
+		out[id] = cause.InOrder(fixes...)
+	}
+	return out
+}
+
+// above is the rank of repositories that have a copy of another's code: their
+// own scripts say more.
+const above = 120
+
+// without: nothing can be computed from the message.
+func without(*ledger.Case) *effect.Effect { return nil }
+
+var uncounted = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": without, "use_smaller_model": without, "lowvram_mode": without, "use_lower_quant": without, "lower_resolution": without}
+
+// Tiles is what programs share that mend or enlarge pictures.
+var Tiles = program.Program{
+	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Smaller pictures", "cpu_offload": "Run it on the processor", "half_precision": "16 bit"},
+	Costs:  map[string]string{"vae_tiling": "Slower.", "lower_resolution": "Detail.", "cpu_offload": "Many times slower."}, Effects: uncounted,
+}
+
+// Objects is what programs share that make objects from a picture.
+var Objects = program.Program{
+	Titles: map[string]string{"lower_resolution": "A coarser object", "lower_batch_size": "Smaller parts at a time", "cpu_offload": "Keep parts in RAM", "lowvram_mode": "Turn its memory saving on"},
+	Costs:  map[string]string{"lower_resolution": "Detail.", "lower_batch_size": "Slower.", "cpu_offload": "Some seconds a run."}, Effects: uncounted,
+}
+
+// vulkan are the ways in which Vulkan programs are refused.
+var vulkan = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory, fact.PlainHost}
+
+// Scripts is what repositories share that make pictures and films.
+var Scripts = program.Program{
+	Titles:  map[string]string{"lower_resolution": "Smaller, shorter", "lowvram_mode": "What it has for small cards"},
+	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights."},
+	Effects: uncounted,
+}

@@ -1,0 +1,260 @@
+package apps
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Programs that enlarge, restore, clean and cut out pictures.
+var (
+	// RIFE makes frames in between.
+	RIFE = program.Program{
+		Name: "rife", Shown: "RIFE", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"Practical-RIFE", "ECCV2022-RIFE", "arXiv2020-RIFE", "RIFE_HDv", "IFNet_HDv", "train_log/IFNet"},
+		Sources: program.Sources{"Practical-RIFE/inference_video.py": "--scale --UHD --fp16 --multi --exp"},
+		Steps: steps{
+			"lower_resolution": step.Paste("text", "Add `--scale=0.5` to your command of inference_video.py (motion at half the size; the frames stay), then 0.25. `--UHD` is the same as 0.5."),
+			"half_precision":   step.Paste("text", "Add `--fp16`."),
+		},
+		Titles:   map[string]string{"lower_resolution": "Find motion at half the size (--scale)"},
+		Costs:    map[string]string{"lower_resolution": "Hardly any at 4K: it is meant for that."},
+		Remedies: order("lower_resolution", "half_precision", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			made("rife/frame", cause.BatchTooLarge, "Two frames at their full size go through at once, so that pixels decide, not the video's length: 4K needs four times what 1080p does.", "A shorter video, `--exp` or `--multi` alone: frames are made one after another.", "Practical-RIFE/README.md", theirs("lower_resolution", "half_precision")...),
+			filledRAM("rife/queue", "Frames wait in queues of up to 500 in RAM, read and not yet written: at 4K 24 MB each.", "Motion at half the size: it counts on the card.", "Practical-RIFE/inference_video.py", cure("stream_dataset", "Smaller frames, or a shorter queue", "text", "In inference_video.py: `Queue(maxsize=50)` at both places instead of 500; write to a faster disk.", "None.")),
+		},
+	}
+	// CodeFormer and GFPGAN mend faces.
+	CodeFormer = program.Program{
+		Name: "codeformer", Shown: "CodeFormer", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"inference_codeformer.py", "CodeFormer/inference", "CodeFormer/facelib", "CodeFormer/basicsr/archs"},
+		Sources: program.Sources{"CodeFormer/inference_codeformer.py": "--bg_tile --bg_upsampler --face_upsample --upscale --detection_model --has_aligned"},
+		Steps: steps{
+			"vae_tiling":        step.Paste("text", "Add `--bg_tile 200` (default 400) for the background, or leave out `--bg_upsampler` and `--face_upsample`."),
+			"lower_resolution":  step.Paste("text", "`-s 1` (default 2), and scale pictures or videos of more than 2000 pixels down first: faces are looked for in the whole picture."),
+			"use_smaller_model": step.Paste("text", "`--detection_model retinaface_mobile0.25` or YOLOv5n."),
+		},
+		Titles:   map[string]string{"use_smaller_model": "A smaller face detector", "vae_tiling": "Smaller background tiles, or none"},
+		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out while looking for faces", "The detector takes the WHOLE picture at its own size; the faces themselves are mended at 512 x 512.", "Smaller background tiles: the background comes later.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			made("codeformer/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background grow with the picture.", "`-w`: it weighs quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
+		},
+	}
+	GFPGAN = program.Program{
+		Name: "gfpgan", Shown: "GFPGAN", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"inference_gfpgan.py", "GFPGAN/inference", "GFPGAN/gfpgan/"},
+		Sources: program.Sources{"GFPGAN/inference_gfpgan.py": "--bg_tile --bg_upsampler --upscale --aligned"},
+		Steps: steps{
+			"vae_tiling":       step.Paste("text", "Add `--bg_tile 200` (default 400), or `--bg_upsampler none`: the background stays as it is then."),
+			"lower_resolution": step.Paste("text", "`-s 1` (default 2), and scale large pictures down first: faces are looked for in the whole picture."),
+		},
+		Titles:   map[string]string{"vae_tiling": "Smaller background tiles, or none"},
+		Remedies: order("vae_tiling", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			trained("gfpgan/step", "A training step: `batch_size_per_gpu` faces of 512 x 512 with StyleGAN's decoder and its discriminators.", "`num_worker_per_gpu`: workers take system memory.", "GFPGAN/options/train_gfpgan_v1.yml", cure("lower_batch_size", "A smaller batch", "text", "In the options file: `batch_size_per_gpu: 1` (3 there).", "Slower.")),
+			made("gfpgan/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background (Real-ESRGAN) grow with the picture.", "`-v`: the models are of one size.", "GFPGAN/inference_gfpgan.py", theirs("vae_tiling", "lower_resolution")...),
+		},
+	}
+	// SUPIR restores with SDXL and LLaVA.
+	SUPIR = program.Program{
+		Name: "supir", Rank: above, Shown: "SUPIR", Work: "image-generation", Edits: "code", Language: "python",
+		Proofs:  []string{"/SUPIR/SUPIR/", "SUPIR/test.py", "SUPIR/gradio_demo", "SUPIR/llava", "\\SUPIR\\SUPIR\\"},
+		Sources: program.Sources{"SUPIR/gradio_demo.py": "--loading_half_params --use_tile_vae --load_8bit_llava --no_llava --encoder_tile_size --decoder_tile_size", "SUPIR/test.py": "--upscale --min_size --num_samples"},
+		Steps: steps{
+			"lowvram_mode":      step.Paste("text", "Add `--loading_half_params --use_tile_vae --load_8bit_llava`: 12 GB for the diffusion and 16 for LLaVA, its README says."),
+			"use_smaller_model": step.Paste("text", "Add `--no_llava` and write the description yourself: a 13B model less."),
+			"vae_tiling":        step.Paste("text", "`--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64`, its smallest that do not show."),
+			"lower_resolution":  step.Paste("text", "`--upscale 1`, then 2; `--num_samples 1`."),
+		},
+		Titles:   map[string]string{"use_smaller_model": "Without LLaVA", "lowvram_mode": "All of its savings"},
+		Costs:    map[string]string{"use_smaller_model": "You describe the picture."},
+		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out while loading or asking LLaVA, which describes the picture", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it takes the second.", "Tiles: they are for the diffusion model's VAE.", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			made("supir/run", cause.ModelTooLarge, "SDXL with a control network at the RESULT's size, beside LLaVA 13B if both share the card. Without options it loads 32 bit weights and decodes in one piece.", "Fewer steps: memory does not grow with them.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
+		},
+	}
+	// DiffBIR and StableSR restore with Stable Diffusion.
+	DiffBIR = program.Program{
+		Name: "diffbir", Rank: above, Shown: "DiffBIR", Work: "image-generation", Edits: "code", Language: "python",
+		Proofs:  []string{"DiffBIR/", "diffbir/"},
+		Sources: program.Sources{"DiffBIR/inference.py": "--cleaner_tiled --cleaner_tile_size --vae_encoder_tiled --vae_decoder_tiled --vae_decoder_tile_size --cldm_tiled --cldm_tile_size --captioner --precision --upscale --batch_size"},
+		Steps: steps{
+			"vae_tiling":        step.Paste("text", "Add `--cleaner_tiled --vae_encoder_tiled --vae_decoder_tiled --cldm_tiled` (version 2.1), then `--cldm_tile_size 512 --vae_decoder_tile_size 256`."),
+			"use_smaller_model": step.Paste("text", "`--captioner none` (or ram) instead of llava."),
+			"half_precision":    step.Paste("text", "`--precision fp16`, its default."),
+			"lower_resolution":  step.Paste("text", "`--upscale 2` instead of 4."),
+		},
+		Titles:   map[string]string{"use_smaller_model": "Without LLaVA as captioner"},
+		Remedies: order("vae_tiling", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			trained("diffbir/step", "A training step of the control network, at 512 x 512.", "Tiles: they are for using it.", "DiffBIR/configs/train/train_stage2.yaml", cure("lower_batch_size", "A smaller batch", "text", "In the training YAML: a smaller `batch_size` of the data set.", "Slower.")),
+			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the picture at the RESULT's size in one piece unless its own option for tiles is given; LLaVA as captioner lies beside them.", "Fewer steps: memory does not grow with them.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
+		},
+	}
+	StableSR = program.Program{
+		Name: "stablesr", Rank: above, Shown: "StableSR", Work: "image-generation", Edits: "code", Language: "python",
+		Proofs:  []string{"StableSR/", "sr_val_ddpm_text_T", "sr_val_ddim_text_T"},
+		Sources: program.Sources{"StableSR/scripts/sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py": "--vqgantile_size --vqgantile_stride --tile_overlap --n_samples --input_size --upscale"},
+		Steps: steps{
+			"vae_tiling":       step.Paste("text", "`--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least) with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
+			"lower_batch_size": step.Paste("text", "`--n_samples 1` (default 2)."),
+			"lower_resolution": step.Paste("text", "`--upscale 2`, or a smaller input: without the tile script the whole result is decoded at once."),
+		},
+		Remedies: order("lower_batch_size", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			trained("stablesr/step", "A training step of Stable Diffusion with its own encoder for the small picture.", "Tiles: they are for using it.", "StableSR/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
+			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 9 to 10 GB with two samples; larger results go by their size, and about 18 GB with tiles of the size as they come.", "Fewer steps: memory does not grow with them.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
+		},
+	}
+	// IOPaint was lama-cleaner.
+	IOPaint = program.Program{
+		Name: "iopaint", Shown: "IOPaint", Work: "image-generation", Edits: "flags", Language: "python",
+		Proofs:  []string{"iopaint/", "lama_cleaner/", "iopaint start", "lama-cleaner "},
+		Sources: program.Sources{"IOPaint/iopaint/cli.py": "--low-mem --cpu-offload --cpu-textencoder --no-half --model --device --disable-nsfw-checker", "IOPaint/iopaint/schema.py": "hd_strategy"},
+		Steps: steps{
+			"lowvram_mode":      step.Paste("text", "Start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command (attention in slices, VAE in tiles, parts of the model in RAM)."),
+			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
+			"half_precision":    step.Paste("text", "Without `--no-half`."),
+			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual pictures) instead of a diffusion model."),
+			"cpu_offload":       step.Paste("text", "`--device=cpu`: lama takes seconds there."),
+		},
+		Titles:   map[string]string{"lowvram_mode": "Its memory savings", "lower_resolution": "Compute the masked part only"},
+		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out while erasing: the picture went in too large a piece", "Erase models take the picture, or the part around the mask, in one piece by the HD strategy; a mask over all of a large picture makes that the whole of it.", "Its memory options: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			made("iopaint/run", cause.ModelTooLarge, "Diffusion models lie on the card as a whole unless `--cpu-offload` is given, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
+		},
+	}
+	// Rembg cuts out what is in front, by ONNX models.
+	Rembg = program.Program{
+		Name: "rembg", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"-packages/rembg/", "rembg/sessions/", "rembg/bg.py"},
+		Sources: program.Sources{"rembg/README.md": "OMP_NUM_THREADS", "rembg/rembg/commands/i_command.py": "-a -m", "rembg/rembg/sessions/base.py": "providers"},
+		Steps: steps{
+			"use_smaller_model":  step.Paste("python", "session = new_session(\"u2net\")   # or isnet-general-use; birefnet-general and bria-rmbg take 1024 x 1024 and several GB\nresult = remove(image, session=session)"),
+			"lower_batch_size":   step.Paste("python", "session = new_session(\"u2net\")   # once, not for each picture\nresults = (remove(image, session=session) for image in images)"),
+			"cpu_offload":        step.Paste("python", "session = new_session(\"u2net\", providers=[\"CPUExecutionProvider\"])"),
+			"lower_resolution":   step.Paste("text", "Without `-a` (alpha_matting=True): matting solves an equation for every pixel of the ORIGINAL picture in RAM; or scale it to 1000 pixels first."),
+			"raise_memory_limit": step.Paste("text", "A server: one worker at a time, 2 GB for u2net and 8 for birefnet or bria at least."),
+		},
+		Titles:   map[string]string{"lower_batch_size": "One session for all pictures", "lower_resolution": "Without alpha matting", "use_smaller_model": "A smaller model"},
+		Costs:    map[string]string{"lower_resolution": "Harder edges of hair."},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload")},
+		Like:     []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			{
+				ID: "rembg/matting", Kinds: slices.Concat(inRAM, []fact.Kind{fact.NumpyAlloc}), Said: []string{"pymatting", "alpha_matting_cutout", "estimate_alpha_cf"}, Cause: cause.HostMemory, Weight: cause.Decisive,
+				Headline: "ran out of RAM while matting the edges",
+				Means:    "`alpha_matting=True` (`-a`) solves an equation with an entry for each pixel and its neighbours of the ORIGINAL picture, in RAM: several hundred bytes a pixel, so that a photo of 24 megapixels needs many GB. The model itself sees 320 or 1024 pixels only.",
+				Not:      "A smaller model or a graphics card: matting runs on the processor.",
+				Cures:    append(theirs("lower_resolution"), cure("raise_memory_limit", "Or mask small, cut large", "python", "mask = remove(image.resize((1000, 1000 * image.height // image.width)), only_mask=True).resize(image.size)", "Softer edges.")),
+				Sources:  []string{"rembg/rembg/bg.py"},
+			},
+			{
+				ID: "rembg/model", Kinds: ortKinds, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+				Headline: "ran out while its model looked at the picture[[: {asked} refused]]",
+				Means:    "The picture's size hardly counts: u2net sees 320 x 320 pixels, isnet, birefnet and bria 1024 x 1024, ten times as many; birefnet is the largest by far. `remove()` without a session of your own loads a model for each call.",
+				Not:      "Smaller pictures: they are scaled anyway.",
+				Cures:    theirs("use_smaller_model", "lower_batch_size", "cpu_offload"),
+				Sources:  []string{"rembg/rembg/sessions/birefnet_general.py", "rembg/rembg/sessions/u2net.py"},
+			},
+		},
+	}
+	// Marigold finds depth by diffusion.
+	Marigold = program.Program{
+		Name: "marigold", Shown: "Marigold", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"Marigold/", "marigold/marigold_", "marigold_depth_pipeline"},
+		Sources: program.Sources{"Marigold/script/depth/run.py": "--fp16 --half_precision --processing_res --ensemble_size --batch_size"},
+		Steps: steps{
+			"half_precision":   step.Paste("text", "Add `--fp16`."),
+			"lower_resolution": step.Paste("text", "`--processing_res 768` (0 takes the picture's own size), then 512."),
+			"lower_batch_size": step.Paste("text", "`--batch_size 1` and a smaller `--ensemble_size`: predictions of an ensemble go through together."),
+		},
+		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			trained("marigold/step", "A training step of Stable Diffusion's UNet at 32 bit.", "16 bit by option: it is for using it.", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the YAML of `--config`: `max_train_batch_size: 1`; the effective batch stays by accumulation.", "Slower.")),
+			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`; several go through at once, by a table of card sizes unless `--batch_size` is given.", "Fewer denoising steps: memory does not grow with them.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
+		},
+	}
+	// DeOldify colours old pictures, on a copy of fastai 1.
+	DeOldify = program.Program{
+		Name: "deoldify", Rank: above, Shown: "DeOldify", Work: "vision", Edits: "code", Language: "python",
+		Proofs:  []string{"deoldify/", "DeOldify/", "render_factor was set too high"},
+		Sources: program.Sources{"DeOldify/deoldify/filters.py": "render_factor"},
+		Steps: steps{
+			"lower_resolution": step.Paste("python", "colorizer.plot_transformed_image(path, render_factor=20)   # default 35; memory goes with its square"),
+			"restart_session":  step.Paste("text", "Restart the notebook's kernel after the first failure: the traceback keeps what was on the card."),
+		},
+		Titles:   map[string]string{"lower_resolution": "A lower render_factor"},
+		Costs:    map[string]string{"lower_resolution": "Colour at lower detail; the picture keeps its own."},
+		Remedies: order("lower_resolution", "restart_session", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{
+			trained("deoldify/step", "Training goes up in sizes (64, 128, 192 and more), each with a smaller batch: `bs` and `sz` in the notebook's cells; a GAN's critic beside it.", "render_factor: it is for using it.", "DeOldify/ColorizeTrainingStable.ipynb", cure("lower_batch_size", "Half of bs in that cell", "text", "`bs=bs//2` in the cell of this size, after a restart of the kernel.", "Slower.")),
+			made("deoldify/colour", cause.BatchTooLarge, "The model sees a square of render_factor x 16 pixels, whatever the picture's size: 35 is 560 x 560. Colours are laid over the original afterwards. \"render_factor was set too high\" is DeOldify giving the picture back as it was.", "A smaller picture file: render_factor counts.", "DeOldify/deoldify/filters.py", theirs("lower_resolution", "restart_session", "close_other_apps")...),
+		},
+	}
+	// NeuralStyle is Justin Johnson's in Lua, and its port to PyTorch.
+	NeuralStyle = program.Program{
+		Name: "neural-style", Work: "vision", Edits: "flags", Language: "other",
+		Proofs:  []string{"neural_style.lua", "neural-style/", "neural-style-pt", "neural_style_pt"},
+		Sources: program.Sources{"neural-style/README.md": "-image_size -optimizer -backend -gpu -multigpu_strategy", "neural-style-pt/neural_style.py": "-multidevice_strategy"},
+		Steps: steps{
+			"lower_resolution": step.Paste("text", "`-image_size 256` (default 512, the long side): about a quarter; `-style_scale 0.5` for the style picture."),
+			"optimizer_8bit":   step.Paste("text", "`-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with adam other weights may look better."),
+			"multi_gpu":        step.Paste("text", "`-gpu 0,1` with `-multigpu_strategy 6` (neural-style-pt: `-multidevice_strategy`): layers from that number on the second card."),
+			"cpu_offload":      step.Paste("text", "`-gpu -1` (neural-style-pt: `-gpu c`)."),
+		},
+		Titles:   map[string]string{"optimizer_8bit": "ADAM and cuDNN instead of L-BFGS", "lower_resolution": "A smaller picture", "multi_gpu": "Split the layers over two cards"},
+		Costs:    map[string]string{"optimizer_8bit": "Weights to tune.", "lower_resolution": "Detail."},
+		Remedies: order("optimizer_8bit", "lower_resolution", "multi_gpu", "cpu_offload"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{{
+			ID: "neural-style/picture", Kinds: onCard, If: func(c *ledger.Case) bool { return !inside(c) && !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of graphics memory[[ ({total})]]: the picture is too large for its settings",
+			Means:    "VGG's layers are kept at the picture's size for the way back, and L-BFGS, the default, keeps many copies of the picture besides: 3.5 GB at 512 pixels, four times that at 1024.",
+			Not:      "Fewer iterations: memory does not grow with them.",
+			Cures:    theirs("optimizer_8bit", "lower_resolution", "multi_gpu"), Sources: []string{"neural-style/README.md", "neural-style-pt/README.md"},
+		}},
+	}
+	// NcnnUpscalers are nihui's and those made from them: Upscayl, Waifu2x GUIs,
+	// Video2X.
+	NcnnUpscalers = program.Program{
+		Name: "ncnn-vulkan", Shown: "The ncnn-vulkan upscaler", Work: "vision", Edits: "flags", Language: "cpp",
+		Proofs:  []string{"waifu2x-ncnn-vulkan", "realesrgan-ncnn-vulkan", "realcugan-ncnn-vulkan", "realsr-ncnn-vulkan", "srmd-ncnn-vulkan", "rife-ncnn-vulkan", "upscayl-bin", "dain-ncnn-vulkan", "cain-ncnn-vulkan"},
+		Sources: program.Sources{"waifu2x-ncnn-vulkan/src/main.cpp": "-t -j -g"},
+		Steps: steps{
+			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the card), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
+			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (load, work, save; 1:2:2 as it comes)."),
+			"select_gpu":       step.Paste("text", "`-g 1` for another card, `-g -1` for the processor: the first lines list the cards; an integrated one has little."),
+			"lower_resolution": step.Paste("text", "A smaller factor (`-s 2`), twice if need be."),
+		},
+		Titles:   map[string]string{"lower_parallel": "One picture at a time", "select_gpu": "The right card", "vae_tiling": "Smaller tiles"},
+		Remedies: order("vae_tiling", "lower_parallel", "select_gpu"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{{
+			ID: "ncnn-vulkan/tile", Kinds: slices.Concat(vulkan, onCard), If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of graphics memory: its tiles are too large for what is free",
+			Means:    "It chooses the tile by what the card says is there, not by what other programs leave, and works on two tiles at once. \"vkAllocateMemory failed\" repeats for each, and the picture that comes out is black or has holes.",
+			Not:      "A smaller picture: tiles have the same size whatever it is.",
+			Cures:    theirs("vae_tiling", "lower_parallel", "select_gpu"), Sources: []string{"waifu2x-ncnn-vulkan/src/main.cpp", "waifu2x-ncnn-vulkan/README.md"},
+		}},
+	}
+	// ChaiNNer is a page of nodes for pictures.
+	ChaiNNer = program.Program{
+		Name: "chainner", Shown: "chaiNNer", Work: "vision", Edits: "flags", Language: "python",
+		Proofs:  []string{"chaiNNer", "chainner_", "nodes/impl/upscale/", "nodes/impl/pytorch/"},
+		Sources: program.Sources{"chaiNNer/backend/src/packages/chaiNNer_pytorch/settings.py": "use_fp16 budget_limit", "chaiNNer/backend/src/packages/chaiNNer_pytorch/pytorch/processing/upscale_image.py": "tile_size"},
+		Steps: steps{
+			"vae_tiling":       step.Paste("ui", "In the Upscale Image node: Tile Size 512, then 256, instead of Auto (estimate) or No Tiling"),
+			"half_precision":   step.Paste("ui", "Settings, PyTorch: Use FP16 Mode (RTX cards); Memory Budget Limit (GiB) one below what is free"),
+			"lower_resolution": step.Paste("ui", "A Resize node before the upscaler"),
+		},
+		Remedies: order("vae_tiling", "half_precision", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Cards: []cause.Card{made("chainner/tile", cause.BatchTooLarge, "Auto halves the tile after each refusal; with a fixed size or No Tiling it stops. Transformer models (SwinIR, HAT, DAT) need many times what ESRGAN does at the same tile.", "Closing and opening the chain: models stay loaded until chaiNNer restarts.", "chaiNNer/backend/src/nodes/impl/upscale/tiler.py", theirs("vae_tiling", "half_precision", "lower_resolution")...)},
+	}
+)

@@ -1,0 +1,125 @@
+// Package papers knows repositories of papers and small projects that many people
+// train and run: detectors, segmenters, networks that restore, scenes.
+package papers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Repositories of papers have scripts of their own and few readers each: what a
+// step and a run need there, and the options that change it.
+
+// spelling is how a program does a fix.
+type spelling = map[string]func(*ledger.Case) []step.Step
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// withoutCheckpoints is for programs that have no setting for them.
+var withoutCheckpoints = ways("lower_batch_size", "lower_resolution", "mixed_precision", "use_smaller_model")
+
+// fromCard are the ways in which a piece of a card is refused, by whichever
+// framework; a bare CUDA error names no piece and may be about others.
+var fromCard = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc, fact.PlainDevice, fact.TFAlloc}
+
+// trainSaid are words of a traceback that runs through a training script.
+var trainSaid = []string{"train.py", "train_net.py", "trainer.py", "loss.backward(", ".backward(", "in train", "optimizer.step(", "in do_train", "in run_epoch", "finetune.py", "pretrain.py", "finetuning.py", "pretraining.py", "main_train_", "optimize_parameters", "train_dalle.py", "runner.train("}
+
+// paperStep is a card on a training step of such a repository.
+func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
+	k := trainer.StepCard(id, trainSaid, means, not, source, cures...)
+	k.Kinds = fromCard
+	return k
+}
+
+// paperRun is a card on using a model there: what is no training.
+func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() },
+		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]", Figures: trainer.Filled,
+		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing others gains little.]]",
+		Not:   not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// paperPart is a card on one part of the work, which words of a traceback name,
+// in training or not.
+func paperPart(id string, said []string, why, headline, means, not, source string, cures ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: fromCard, Said: said, If: trainer.Own, Cause: why, Weight: cause.Decisive,
+		Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// above is the rank of repositories that have a copy of another's code: their
+// own scripts say more.
+const above = 120
+
+// cached is a card on pictures that an option keeps in RAM.
+func cached(id string, said []string, option, source string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: trainer.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of the computer's own memory while it kept pictures there",
+		Means:    "`" + option + "` keeps every picture of the data set decoded in RAM, about 0.9 MB each at 640 x 480 and 1.2 at 640 x 640, whatever the JPEG's size is. Each rank of a launch keeps a copy of its own.",
+		Not:      "A smaller batch or picture size for the card's sake: it is RAM that is full.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Without that option", Kind: "text", Text: "Leave `" + option + "` out of your command: pictures are read from the disk then.", Cost: "Somewhat slower epochs on slow disks."},
+			{Fix: "lower_num_workers"}, {Fix: "add_swap", Cost: "Slow while it is used."},
+		},
+		Sources: []string{source},
+	}
+}
+
+// own are the program's own fixes as cures, in this order.
+func own(fixes ...string) []cause.Cure {
+	out := make([]cause.Cure, len(fixes))
+	for i, fix := range fixes {
+		out[i].Fix = fix
+	}
+	return out
+}
+
+// ways are the same fixes in the same order for whatever fills a card.
+func ways(fixes ...string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{}
+	for _, id := range []string{cause.BatchTooLarge, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.Unknown} {
+		out[id] = cause.InOrder(fixes...)
+	}
+	return out
+}
+
+// halve is half of an option of the log's command, else a value to begin with;
+// rest is what to know besides.
+func halve(script, flag, start, rest string) func(*ledger.Case) []step.Step {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
+	return func(c *ledger.Case) []step.Step {
+		told := "`" + flag + " " + start + "` in your command of `" + script + "`" + rest
+		s, ok := c.Setting(name)
+		if n := trainer.Halved(c, "", name); ok && !s.Default && n != "" {
+			told = "`" + flag + " " + n + "` instead of " + s.Value + " in your command of `" + script + "`" + rest
+			if n == s.Value {
+				told = "`" + flag + "` is " + n + " already in your command" + rest
+			}
+		}
+		return []step.Step{{Kind: "text", Text: told}}
+	}
+}
+
+// notInside: the program runs by itself, not as a part of a page that has
+// settings of its own.
+func notInside(list []cause.Card) []cause.Card {
+	for i := range list {
+		holds := list[i].If
+		list[i].If = func(c *ledger.Case) bool {
+			return !slices.ContainsFunc([]string{"comfyui", "a1111", "forge", "sdnext", "invokeai", "swarmui", "fooocus"}, func(name string) bool { return c.In(name) }) && (holds == nil || holds(c))
+		}
+	}
+	return list
+}
