@@ -19,7 +19,7 @@ func TestCode(t *testing.T) {
 		`  File "D:\work\net.py", line 3, in forward`:                                 {File: "D:/work/net.py", Function: "forward", At: 3, Own: true},
 		`  File "/opt/py/lib/python3.9/site-packages/foo/bar.py", line 9, in run`:     {File: "/opt/py/lib/python3.9/site-packages/foo/bar.py", Function: "run", At: 9},
 		`~/lab/net.py in forward(self, x)`:                                            {File: "~/lab/net.py", Function: "forward", Own: true},
-		`Cell In[7], line 2`:                                                          {File: "cell.py", Own: true},
+		`Cell In[7], line 2`:                                                          {File: "cell.py", Function: "<module>", Own: true},
 		`$ python3 -u scripts/fit.py --batch 8`:                                       {File: "scripts/fit.py", Own: true},
 		`torchrun --nproc_per_node 2 run.py`:                                          {File: "run.py", Own: true},
 		`	/usr/local/go/src/runtime/panic.go:1229 +0x48`:                              {File: "/usr/local/go/src/runtime/panic.go"},

@@ -75,7 +75,7 @@ func codeOf(s string) (fact.Code, bool) {
 		return codeIn(m[1], m[2], true), true
 	}
 	if notebookCell.MatchString(s) {
-		return fact.Code{File: "cell.py", Own: true}, true
+		return fact.Code{File: "cell.py", Function: "<module>", Own: true}, true
 	}
 	if m := pythonStart.FindStringSubmatch(s); m != nil {
 		return codeIn(m[2], "", !strings.Contains(m[1], "-m ")), true

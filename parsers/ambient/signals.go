@@ -33,7 +33,7 @@ var signalWords = []signalWord{
 	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"b i d, b j d", "scores"}, {"b h i d, b h j d", "scores"}, {"b n h d, b m h d", "scores"}, {"bhqd,bhkd", "scores"}, {"bqhd,bkhd", "scores"},
 	{"attn_output_weights = ", "mha_weights"}, {"This DataLoader will create", "workers"}, {"World Size =", "distributed"}, {"world_size=", "distributed"}, {"torch/serialization.py", "reading_checkpoint"}, {`torch\serialization.py`, "reading_checkpoint"},
 	{".append(", "appends"}, {".extend(", "appends"},
-	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
+	{"train_step", "training"}, {"Starting training", "training"}, {"train_loader", "training"}, {"trainloader", "training"}, {"train_dataloader", "training"}, {"zero_grad(", "training"}, {"for epoch in", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
 	{"s/it, loss=", "training"}, {"it/s, loss=", "training"}, {"s/it, avr_loss=", "training"}, {"it/s, avr_loss=", "training"}, // tqdm's line of a trainer
 	{"train_network.py", "training"}, {"accelerate/commands/launch.py", "training"}, {"dataloader.py", "dataloader"},

@@ -36,5 +36,5 @@ var torchStages = slices.Concat(
 	text.Frames("inference", 1, "diffusers/pipelines/", `diffusers\pipelines\`),
 	text.Frames("load", 2, "in instantiate_from_config", "instantiate_from_config("),
 	text.Frames("inference", 3, "in prompt_step", "in generate_step", "in stream_generate"), // mlx-lm and LM Studio's engine
-	text.Frames("training", 3, "in training_step", "in _inner_training_loop", "in compute_loss"),
+	text.Frames("training", 3, "in training_step", "in _inner_training_loop", "in compute_loss", "in train_one_epoch", "in train_epoch", "in train_model", "in do_train"),
 )

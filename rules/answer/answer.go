@@ -103,7 +103,7 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 		}
 	}
 	later, _ := t.Tell(card.Later)
-	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: slices.Clone(card.Sources), Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, not, Without), Later: code.ForEra(c, later, Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.

@@ -24,7 +24,7 @@ var topics = [...]topic{
 	{"embedding", "embedding embeddings embed rerank reranker colbert faiss"},
 	{"vision", "vision detection detect detector detectron bbox bboxes mask masks segment segmentation seg yolo yolov3 yolov5 yolov8 coco imagenet cifar mnist resnet vgg vit depth stereo optical pose face faces ocr cnn torchvision timm cv2 opencv camera gaussian rasterization nerf splatting pointcloud mesh roi keypoint kitti voc mmdet mmseg mmcv mmengine kornia image images img imgs superresolution esrgan swin unet nnunet rcnn fpn backbone densenet efficientnet mobilenet resnext convnext deeplab bev lidar pixel pixels visual scene tracker tracking reid crowd superresolution restoration dehaze radiology slice dicom mri ct"},
 	{"data", "pandas dataframe dask polars pyarrow arrow spark pyspark cudf csv parquet sklearn xgboost lightgbm nvtabular rmm etl"},
-	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo ppo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag"},
+	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag"},
 }
 
 // spoken are the words, and pairs of words, that tell a kind of work in what

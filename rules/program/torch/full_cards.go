@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -66,7 +67,11 @@ var fullCards = []cause.Card{
 		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "In place of `.to(\"cuda\")`; where it is still too much `enable_sequential_cpu_offload()`, which is much slower. Somebody else's program: its option for offload or little memory.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
+			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			restartFirst,
+			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
+			{Fix: "half_precision", If: when.All(ownModel, when.Not(halved)), Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
 			cures.SmallerModel,
 			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
@@ -103,6 +108,18 @@ var fullCards = []cause.Card{
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
+		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, otherLibrary, inApp))), Among: ownDoing,
+		Headline: "ran out of memory on its way through the network[[: this program fills the {whole} card by itself]]",
+		Means:    "[[{stands} ]]So the model itself is on the card: what its layers make of the batch does not fit beside it. That grows with the batch and the size of a sample, and where gradients are on the results of all layers stay until the way back.[[ {mine} of {total} is this program's; {asked} was the next layer's piece.]]",
+		Not:      "{settings}. `empty_cache()`: what is held is in use.",
+		Later:    cures.Kept, Cures: []cause.Cure{
+			evaluateFreely,
+			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Nothing is trained: gradients off", Cost: "none", Told: "Often the whole cure; if it is there already, one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
+		}, Figures: through,
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
@@ -115,7 +132,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, cures.Lighter, cures.FreshStart, cures.FreeOthers}, Figures: cures.Scene,
+		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -161,6 +178,59 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{cures.EndListed, mineFirst, cures.LookFirst, cures.HalveStep, cures.SmallerModel}, Figures: unsaid,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
+}
+
+// restartFirst is for a model of one's own in a notebook, whose cells before may
+// hold another.
+var restartFirst = cause.Cure{Fix: cures.RuntimeFirst.Fix, Title: cures.RuntimeFirst.Title, Cost: cures.RuntimeFirst.Cost, Told: cures.RuntimeFirst.Told, If: func(c *ledger.Case) bool { return ownModel(c) && c.Signal("notebook") != nil }}
+
+// halved: the line converts to 16 bit already.
+func halved(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && (strings.Contains(f.Source, ".half()") || strings.Contains(f.Source, "float16") || strings.Contains(f.Source, "bfloat16"))
+}
+
+// pipelined: the program says that it makes a pipeline, as image programs do.
+func pipelined(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && slices.ContainsFunc(c.Facts.Talk, func(x fact.Word) bool { return strings.Contains(strings.ToLower(x.Text), "pipeline") })
+}
+
+// ownModel: a model of the reader's own is moved, not one that a library loads.
+func ownModel(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && len(c.Stack) == 1 && !strings.Contains(f.Source, "from_pretrained") && (strings.Contains(f.Source, ".to(") || strings.Contains(f.Source, ".cuda("))
+}
+
+// halfForward is halfBits where nothing shows training, which has its own words.
+var halfForward = cause.Cure{Fix: halfBits.Fix, Title: halfBits.Title, Cost: halfBits.Cost, Told: halfBits.Told, If: when.All(halfBits.If, when.Not((*ledger.Case).Training))}
+
+// throughLayers: a module's forward pass of the reader's own lies in the
+// traceback, and no way back.
+func throughLayers(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return slices.ContainsFunc(frames, func(f fact.Code) bool { return f.Own && f.Function == "forward" }) &&
+		!slices.ContainsFunc(frames, func(f fact.Code) bool {
+			return strings.Contains(f.File, "torch/optim/") || f.Function == "backward" || strings.Contains(f.Source, "run_backward")
+		})
+}
+
+// through is scene with the layer at which it stopped.
+func through(c *ledger.Case) map[string]string {
+	figures := cures.Scene(c)
+	figures["stands"] = ""
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "forward" {
+		figures["stands"] = "It stopped in a layer's `forward`" + inFile(f) + "."
+	}
+	return figures
+}
+
+// inFile names the file of a frame, if its name is a plain one.
+func inFile(f *fact.Code) string {
+	base := f.File[strings.LastIndexByte(f.File, '/')+1:]
+	if strings.Trim(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" || len(base) > 40 {
+		return ""
+	}
+	return " (" + base + ")"
 }
 
 // cutBehindTotal: the line ends, or is written over, behind the size of the card.

@@ -52,12 +52,24 @@ var (
 	}
 )
 
+// imagery: pictures or volumes go through the network, as far as its layers tell.
+func imagery(c *ledger.Case) bool {
+	if slices.ContainsFunc([]string{"points", "coords", "xyz", "rays", "pts"}, func(word string) bool {
+		return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Own && strings.Contains(f.Source, word) })
+	}) {
+		return false // a network over points
+	}
+	return c.Reader.Work == "vision" || strings.HasSuffix(c.Reader.Work, "-generation") && c.Reader.Work != "text-generation" || slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return strings.Contains(f.Source, "conv2d") || strings.Contains(f.Source, "conv3d") || strings.Contains(f.Source, "conv_transpose") || strings.Contains(f.Source, "interpolate") || strings.Contains(f.Source, "upsample") || strings.Contains(f.Source, "pool") || f.Function == "_conv_forward" || strings.Contains(f.File, "torch/nn/modules/conv.py")
+	})
+}
+
 // shapesOfHuge is the same where half of it would not fit either.
 var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: cures.HalfTooLarge, Title: shapesOfLine.Title, Cost: shapesOfLine.Cost, Told: shapesOfLine.Told}
 
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
-	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(cures.QuarterOfCard, when.Not(manySamples)),
+	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(cures.QuarterOfCard, imagery, when.Not(manySamples)),
 	Told: "{asked} for a single result is what pictures at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
 }
 
@@ -67,12 +79,13 @@ var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution writes batch x channels x height x width (x depth or frames), and training keeps that for every layer. The weights are small beside it: what goes in decides.",
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
-	operationCard("upsampling", "as it enlarged something",
-		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
+	operationCard("upsampling", "as it enlarged or resampled a map",
+		"Its result has the size that is asked for: twice the width and height are four times the memory, of all channels at once.",
+		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Enlarge the result only, or in RAM", Cost: "hardly slower", Told: "Scores of classes: `.argmax(1)` first and enlarge that one map (`mode=\"nearest\"`), in place of a map for each class; or `F.interpolate(x.cpu(), ...)`, which RAM holds."},
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},
@@ -117,6 +130,12 @@ var operationCards = []cause.Card{
 		shapesOfLine, halfWeights),
 }
 
+// onlyIf is a cure with a condition.
+func onlyIf(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = holds
+	return cure
+}
+
 // operationCard is about one operation on a card that is this program's own.
 func operationCard(id operation.ID, where, means string, list ...cause.Cure) cause.Card {
 	return cause.Card{
@@ -124,7 +143,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
-		Not:      "Allocator settings[[: {slack} to gain at most]].",
+		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: append([]cause.Cure{evaluateFreely}, list...), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
@@ -147,6 +166,9 @@ func evaluating(c *ledger.Case) bool {
 	for _, f := range ledger.Trace(c) {
 		if strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode") {
 			return false
+		}
+		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
+			return false // a part of training is called so
 		}
 		found = found || f.Own && slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function)
 	}

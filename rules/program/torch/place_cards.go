@@ -17,14 +17,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// refused are the messages of a card, with figures and without.
-var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
-
-// ownCard: nothing shows that others hold the card, that it was not full, that
-// it is in pieces, limited, or fuller than the next one.
-func ownCard(c *ledger.Case) bool {
-	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !clues.RanksOnOneCard(c)
-}
+// Conditions and kinds that many cards share.
+var (
+	refused  = cures.Refused
+	ownCard  = cures.OwnCard
+	ownDoing = cures.OwnDoing
+)
 
 // smallPiece: a card that is full was asked for little more, so that no single
 // tensor is to blame.
@@ -145,7 +143,7 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439"},
 	},
 	{
-		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()"},
+		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()", "loss.data"},
 		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so that memory grows with every step until the card is full.",
 		Not:   "A smaller batch or `empty_cache()`: it only dies later.",
@@ -282,10 +280,10 @@ var lateCards = []cause.Card{
 		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && cures.LateStep(c) },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory after many steps had gone well",
-		Means:    "What was too large from the start would have failed in the first step. So as a rule something grows with the steps: what a loop keeps on the card (a replay buffer, a list of results, losses with their graphs), or, less often, one sample larger than all before, or another program that came to the card meanwhile. The message has no figures; a print every few steps tells.",
-		Not:      "A smaller batch alone: if memory climbs, it only dies later. `empty_cache()`: what is kept is in use.",
-		Cures:    []cause.Cure{keepNumbers, cures.EndListed, cures.LookFirst, boundLargest, fromCheckpoint},
-		Sources:  []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
+		Means:    "What was too large from the start would have failed in the first step. So something grows with the steps (losses with their graphs, lists of results, an agent's memory), or one sample was larger than all before, or another program came to the card meanwhile.[[ {outside}]] The message has no figures; a print every few steps tells.",
+		Not:      "`empty_cache()`: what is kept is in use.",
+		Cures:    []cause.Cure{boundFirst, keepNumbers, cures.EndListed, cures.LookFirst, boundLargest, fromCheckpoint}, Figures: lateFigures,
+		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
@@ -318,10 +316,10 @@ var lateCards = []cause.Card{
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory at work; the message has no figures",
-		Means:    "{refuser}; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
-		Not:      "Allocator settings: this memory is not the allocator's.",
+		Means:    "{refuser}; the line it names may be a later one than the one that failed.[[ {doing}]] The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
+		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
-		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel},
+		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -330,8 +328,8 @@ var lateCards = []cause.Card{
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "{refuser}. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
-		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Means:    "{refuser}.[[ {doing}]] So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,

@@ -10,17 +10,18 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// onOneCard: the allocator of a card names what there is and what it holds, and
-// no limit of its own applies.
-func onOneCard(c *ledger.Case) bool {
-	return c.Root(cures.Allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
-}
+// onOneCard, slackWouldDo and neverFitting are shared with cards elsewhere.
+var (
+	onOneCard    = cures.OnOneCard
+	slackWouldDo = cures.SlackWouldDo
+)
 
 func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
 
@@ -35,9 +36,6 @@ func narrow(c *ledger.Case) bool {
 func overCommitted(c *ledger.Case) bool {
 	return c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50
 }
-
-// ownDoing are causes between which a full card's figures do not decide.
-var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.Unknown}
 
 // figureCards read the allocator's message by what its figures say, for every
 // program that has nothing narrower to say.
@@ -64,8 +62,9 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, lessOfOwn, cures.OtherCard,
-			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
+			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, the container, at last the machine."},
+			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -76,7 +75,11 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Closing programs that hold a little. {settings}.",
-		Cures:    []cause.Cure{cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer, cures.FreshStart}, Figures: over,
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "That one piece first: an operation over the whole input", Cost: "slower, or detail", Told: "{asked} for one tensor is attention over a long input or a large picture, all pairs of something, or a batch as a whole. Batch 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
+			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
+			{Fix: "restart_session", Title: "Let it fail early instead of crawling", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. Then the message comes as soon as {total} is full."},
+		}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
@@ -210,6 +213,36 @@ var lessOfOwn = cause.Cure{
 	Told: "Only {short} is lacking. Without `torch.no_grad()` each layer's result is kept; half the width and height of a picture takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 }
 
+// rankCard is for a job of several processes of which two may share a card.
+var rankCard = cause.Cure{
+	Fix: "balance_split", If: when.All((*ledger.Case).Training, severalRanks), Title: "Two processes of your own run on it: give each rank its card", Cost: "free",
+	Told: "`nvidia-smi` while it runs shows as many of yours as were started. Under a launcher take the device that it gives (`accelerator.device`, `LOCAL_RANK`), no number of your own; on several machines as many ranks on each as it has cards.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+}
+
+// severalRanks: a card above the first, or more than one in the log.
+func severalRanks(c *ledger.Case) bool { return reader.ManyGPUs(c) || c.Reader.Cards > 1 }
+
+// fitBeside is for a card that must be shared, where this program holds more of it
+// than the others do.
+var fitBeside = cause.Cure{
+	Fix: "lower_batch_size", Title: "If the others must stay: need less", Cost: "slower", If: func(c *ledger.Case) bool {
+		return c.Mine.Bytes > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !ledger.Before2020(c)
+	}, Ways: cures.LessAtOnce,
+}
+
+// fitOnServer is the same on a machine that several share, before a restart.
+var fitOnServer = cause.Cure{
+	Fix: fitBeside.Fix, Title: fitBeside.Title, Cost: fitBeside.Cost, Ways: fitBeside.Ways, If: func(c *ledger.Case) bool {
+		return c.Total.Bytes > 30*units.GiB && c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
+	},
+}
+
+// movedWhole is for a line that puts a good part of the card there at once.
+var movedWhole = cause.Cure{
+	Fix: "stream_dataset", Title: "Or let that line move less", Cost: "detail, or some lines of code", If: when.All(operation.Is(operation.Moving), cures.QuarterOfCard),
+	Told: "It puts {asked} on the card at once, which is much for one of {card} even when it is empty: only the rows, objects or channels that are used, half the resolution (of a volume an eighth), or in RAM and a part at a time.",
+}
+
 // closeFirst is for a narrow miss beside which others hold far more.
 var closeFirst = cause.Cure{
 	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free",
@@ -228,12 +261,18 @@ func occupants(c *ledger.Case) map[string]string {
 	} else if c.Slack.Has() {
 		figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, of which " + c.Slack.String() + " is unused."
 	}
-	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop"
+	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
 	case cures.Ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
-		figures["who"] = "another job or user, another container, an earlier run that never ended"
+		figures["who"] = "another job or user, another container, an earlier run that never ended; a second library of this process (JAX, an engine) looks the same"
+	}
+	if c.Training() && severalRanks(c) {
+		figures["who"] = "another job or user, an earlier launch that never ended, or a rank of this run that took the wrong card"
+		if near := c.Others.Bytes * 10; near > c.Mine.Bytes*8 && near < c.Mine.Bytes*14 {
+			figures["who"] += " (as much as this one holds would fit that)"
+		}
 	}
 	figures["rest"] = "A CUDA context takes 300 to 600 MiB of that, the rest is something else: " + figures["who"] + "."
 	if cures.Listed(c) {
@@ -245,7 +284,7 @@ func occupants(c *ledger.Case) map[string]string {
 		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
 	}
 	if !cures.Listed(c) && !tabled {
-		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
+		figures["unnamed"] = "The log does not name it."
 	}
 	return figures
 }
@@ -260,12 +299,6 @@ func over(c *ledger.Case) map[string]string {
 // times says how often the card would hold what was asked for.
 func times(c *ledger.Case) map[string]string {
 	return map[string]string{"times": fmt.Sprintf("%.0f", float64(c.Asked.Bytes)/float64(c.Total.Bytes))}
-}
-
-// slackWouldDo: the allocator's own reserve covers what was refused, and is a
-// good part of the card.
-func slackWouldDo(c *ledger.Case) bool {
-	return c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
 }
 
 // farTooLarge: many times the card, which no resolution or length explains.

@@ -39,7 +39,30 @@ func LateStep(c *ledger.Case) bool {
 const nearbyLines = 5
 
 // Loading: weights were on their way to the card.
-func Loading(c *ledger.Case) bool { return c.Phase == "load" }
+func Loading(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) }
+
+// saysLoading: the last lines of the program's own before the failure tell of a
+// model that is loaded or moved, and of nothing that it did afterwards.
+func saysLoading(c *ledger.Case) bool {
+	said := false
+	for _, x := range c.Facts.Talk {
+		if x.Line >= c.Failure.Line {
+			break
+		}
+		line := strings.ToLower(x.Text)
+		verb := containsAny(line, "moving ", "loading ", "initializing ", "initialising ", "creating ", "building ")
+		if verb && containsAny(line, " model", "pipeline", "weights", "checkpoint", " to cuda", "to gpu", "transformer", "unet", "encoder") {
+			said = true
+		} else if containsAny(line, "step", "epoch", "generat", "process", "infer", "sampl", "predict", "running", "it/s", "s/it", "loaded", "iter") {
+			said = false
+		}
+	}
+	return said
+}
+
+func containsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
 
 // Allocators are PyTorch's own and CUDA's asynchronous one.
 var Allocators = []fact.Kind{fact.TorchAlloc, fact.TorchAsync}

@@ -4,6 +4,7 @@ package cures
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -59,8 +61,13 @@ var (
 	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
-		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not((*ledger.Case).Training),
+		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
 		Told: "Restart the notebook's kernel; in a loop add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
+	}
+	// KeptInLoop is the same for a script.
+	KeptInLoop = cause.Cure{
+		Fix: "detach_accumulated", Title: "It dies after many steps: something is kept", Cost: "none", If: when.All(when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
+		Told: "In a loop add up `loss.item()`, not `loss`; results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
 	}
 	CheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
@@ -85,9 +92,26 @@ var (
 	}
 	OtherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
-		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
+		Steps: func(c *ledger.Case) []step.Step {
+			n := 1
+			if ledger.GPU(c) > 0 {
+				n = 0
+			}
+			return []step.Step{{Kind: "text", Text: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start takes the one with that number."}}
+		},
 	}
 )
+
+// OneOfMany is for DataParallel that sees one card, so that the whole batch goes
+// there: torch/nn/parallel/data_parallel.py calls the module itself then.
+var OneOfMany = cause.Cure{
+	Fix: "multi_gpu", Title: "DataParallel uses one card here: show it the others", Cost: "needs them", If: func(c *ledger.Case) bool {
+		return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
+			return strings.Contains(f.File, "data_parallel.py") && strings.Contains(f.Source, "self.module(*inputs[0]")
+		})
+	},
+	Told: "The traceback shows it: the module is called directly, the whole batch in one piece. With more cards in the machine each takes a part of it.", Kind: "shell", Text: "nvidia-smi -L; export CUDA_VISIBLE_DEVICES=0,1   # and device_ids=[0, 1] where the script sets it",
+}
 
 // LookFirst is the cure that costs nothing: see who holds the card.
 var LookFirst = look("kill_stale_process", when.Not(when.Any(Listed, room.Tabled)))
@@ -110,8 +134,9 @@ var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: id, If: holds, Title: "See who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to gain.]]",
-		Kind: "shell", Text: "nvidia-smi",
+		Steps: func(c *ledger.Case) []step.Step {
+			return []step.Step{{Kind: "text", Text: holders(c)}, {Kind: "shell", Text: "nvidia-smi"}}
+		},
 	}
 }
 
@@ -143,11 +168,33 @@ func Has(measure string) func(*ledger.Case) bool {
 func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case ledger.IntSetting(c, step.BatchSettings...) == 1:
-		return "the batch is 1 already: " + Smaller(c, "shorter texts, smaller pictures or crops") + "."
+		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller pictures or crops")) + "."
 	case Batch != "":
-		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, "shorter texts, smaller pictures") + "."
+		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller pictures")) + "."
 	}
-	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, "shorter or smaller samples") + "."
+	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+}
+
+// sample is how one sample becomes smaller in the reader's kind of work.
+func sample(c *ledger.Case, otherwise string) string {
+	switch work := c.Reader.Work; {
+	case work == "vision" || work == "image-generation":
+		return "smaller pictures or crops (half the width and height is a quarter)"
+	case work == "video-generation":
+		return "fewer frames, or half the width and height (a quarter)"
+	case work == "audio":
+		return "shorter recordings (cut or leave out the longest; batches by seconds, not by files)"
+	case work == "graph" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return graphs(x.File) }):
+		return "smaller parts of the graph (sample neighbours)"
+	case strings.HasPrefix(work, "text") || work == "embedding":
+		return "shorter texts (half the length is half the work, of attention scores a quarter)"
+	}
+	return otherwise
+}
+
+// graphs reports a file that is about graphs, by its path.
+func graphs(file string) bool {
+	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(strings.ToLower(file), part) })
 }
 
 // Smaller names the script's own options that say how large a sample is.
@@ -207,7 +254,11 @@ func Scene(c *ledger.Case) map[string]string {
 	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
 		figures["refuser"] = "A PyTorch as old as this one says no more when memory runs out"
 	}
-	figures["settings"] = allocatorSettings(c)
+	figures["settings"], figures["doing"] = allocatorSettings(c), doing(c)
+	figures["no_settings"] = "Allocator settings such as max_split_size_mb: they do not reach the driver"
+	if ledger.Before2020(c) || code.Latest(c) != 0 && code.Latest(c) < 110 {
+		figures["no_settings"] = "Allocator settings (`PYTORCH_CUDA_ALLOC_CONF`): this PyTorch has none; `empty_cache()`: it gives back what nobody holds, and did so before it failed"
+	}
 	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
@@ -228,6 +279,9 @@ func Scene(c *ledger.Case) map[string]string {
 // refused; where it is more they may win this request, and seldom the next.
 func allocatorSettings(c *ledger.Case) string {
 	told := "Allocator settings"
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 {
+		return told + " alone: the " + c.Slack.String() + " that lies unused may let this request through, seldom the next"
+	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
 		told += " alone, as a rule"
 	}
@@ -235,6 +289,23 @@ func allocatorSettings(c *ledger.Case) string {
 		told += ": " + c.Slack.String() + " is all they could gain"
 	}
 	return told
+}
+
+// doing says what the layer was doing that failed first, "" where the traceback
+// shows none.
+func doing(c *ledger.Case) string {
+	told := map[operation.ID]string{
+		operation.Convolution:   "It stopped in a convolution",
+		operation.Pointwise:     "It stopped in an activation or normalisation layer",
+		operation.Upsampling:    "It stopped as it enlarged a map",
+		operation.Recurrent:     "It stopped in a recurrent layer",
+		operation.Projection:    "It stopped in a matrix product",
+		operation.Concatenation: "It stopped as it put tensors together",
+	}[operation.ID(c.Operation)]
+	if told == "" {
+		return ""
+	}
+	return told + ", so the model was on the card: what the layers keep of a batch is the likelier part."
 }
 
 // fewerBits are the formats below 16 bit that there were for the reader's work
@@ -251,7 +322,10 @@ func fewerBits(c *ledger.Case) (language, pictures, offload string) {
 	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
 		pictures = "image models as fp8 or GGUF"
 	}
-	offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
+	offload = "the program's mode for little memory, or `pipe.enable_model_cpu_offload()` (diffusers)"
+	if work != "" {
+		offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
+	}
 	return language, pictures, offload
 }
 

@@ -58,7 +58,7 @@ var telling = []sign{
 	{Decomposition, []string{"svd", "eigh", "eig", "cholesky", "inv", "pinv", "lstsq", "qr", "matrix_exp"}, []string{"torch.linalg.", "np.linalg.", "torch.svd(", "torch.inverse(", "torch.cholesky("}},
 	{Sorting, nil, []string{".topk(", "torch.topk(", ".sort(", "torch.sort(", ".argsort(", "torch.unique(", ".unique(", ".nonzero(", "torch.nonzero("}},
 	{Gathering, []string{"index_select", "gather", "scatter", "scatter_add", "scatter_", "propagate", "aggregate"}, []string{".index_select(", "torch.gather(", ".gather(", "scatter_add", "scatter("}},
-	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, nil},
+	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, []string{"F.relu(", "F.softplus(", "F.gelu(", "F.silu(", "F.leaky_relu(", "torch.relu(", "torch.tanh(", "torch.sigmoid("}},
 	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", "np.tile(", "np.repeat("}},
 }
 
@@ -67,9 +67,49 @@ var plain = []sign{
 	{Creation, nil, []string{"torch.zeros(", "torch.empty(", "torch.ones(", "torch.full(", "torch.rand", "zeros_like(", "np.zeros(", "np.empty(", "np.ones(", "np.full("}},
 	{Projection, nil, []string{"F.linear(", "torch.matmul(", "torch.bmm(", "torch.mm(", "torch.einsum(", "einsum("}},
 	{Extension, nil, []string{"_C.", "_ext.", "_backend.", "_cuda.", "cuda_lib."}},
-	{Moving, nil, []string{".to(device", ".cuda(", ".to(\"cuda", ".to('cuda", ".to(self.device", "device=device"}},
+}
+
+// copying are signs of a copy in another type, where nothing else is said.
+var copying = []sign{
 	{Conversion, nil, []string{"torch.tensor(", "torch.Tensor(", "FloatTensor(", "DoubleTensor(", "LongTensor(", "torch.as_tensor(", "torch.from_numpy(", ".astype(", ".float()", ".double()", "np.array(", "np.asarray("}},
 }
+
+// moving is the sign of a line that puts data on the card. It says so only where
+// the line is the last of the traceback, and hands the data to nothing else: a
+// line such as out = net(x.cuda()) computes.
+var moving = []string{".to(device", ".cuda(", ".to(\"cuda", ".to('cuda", ".to(self.device", "device=device"}
+
+func moves(f fact.Code) bool {
+	_, value, assigned := strings.Cut(f.Source, "=")
+	if !assigned {
+		value = f.Source
+	}
+	value = strings.TrimSpace(value)
+	for _, sign := range moving {
+		at := strings.Index(f.Source, sign)
+		if at < 0 {
+			continue
+		}
+		caller, inside, _ := strings.Cut(value, "(")
+		nested := strings.Contains(inside, sign) && !slices.ContainsFunc(makers, func(maker string) bool { return strings.Contains(caller, maker) })
+		return !nested || !strings.HasSuffix(value, ")") || strings.HasSuffix(strings.TrimSpace(caller), ".append")
+	}
+	return false
+}
+
+// endsOnCard reports a statement whose last call moves what was made before it,
+// in RAM: x = torch.stack(frames).cuda().
+func endsOnCard(source string) bool {
+	at := max(strings.LastIndex(source, ").cuda("), strings.LastIndex(source, ").to(d"), strings.LastIndex(source, ").to(\"cuda"), strings.LastIndex(source, ").to('cuda"), strings.LastIndex(source, ").to(self.d"))
+	if at < 0 || !strings.Contains(source, "=") || !slices.ContainsFunc(makers, func(maker string) bool { return strings.Contains(source[:at], maker) }) {
+		return false
+	}
+	rest := source[at+1:]
+	return strings.Count(rest, "(") == 1 && strings.HasSuffix(rest, ")") && strings.Count(rest, ")") == 1
+}
+
+// makers make a tensor of what they are given, and compute nothing.
+var makers = []string{"Variable", "from_numpy", "ensor", "stack", "cat", "DataLoader", "dict", "tuple", "list"}
 
 // innermost is how many frames say what was computed; those before them only
 // lead there.
@@ -80,7 +120,13 @@ const innermost = 5
 func Of(c *ledger.Case) ID {
 	frames := ledger.Trace(c)
 	frames = frames[max(0, len(frames)-innermost):]
-	for _, signs := range [][]sign{telling, plain} {
+	if len(frames) > 0 && endsOnCard(frames[len(frames)-1].Source) {
+		return Moving
+	}
+	for i, signs := range [][]sign{telling, plain, copying} {
+		if i == 2 && len(frames) > 0 && moves(frames[len(frames)-1]) {
+			return Moving
+		}
 		for _, f := range slices.Backward(frames) {
 			if id := in(f, signs); id != "" {
 				return id
@@ -96,6 +142,9 @@ var ofLayers = []ID{Concatenation, Creation, Repetition}
 
 // in is the operation of a frame.
 func in(f fact.Code, signs []sign) ID {
+	if strings.Contains(f.File, "torch/nn/parallel/") {
+		return "" // what it gathers are outputs, no rows
+	}
 	function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
 	source := strings.ReplaceAll(f.Source, "torch._C.", "torch.") // PyTorch's own is no library's
 	for _, s := range signs {

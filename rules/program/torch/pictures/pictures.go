@@ -53,7 +53,7 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
-			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(untraced, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece, which no computer has",
 			Means:    "No input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another version.",
 			Not:      "Closing programs, a smaller batch, 16 bit, a larger card: the number is wrong, not the memory.",
@@ -107,6 +107,11 @@ func onLinux(c *ledger.Case) bool {
 
 // neverFits: more than the whole card for one tensor.
 func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
+
+// untraced: no frame tells which operation it was.
+func untraced(c *ledger.Case) bool {
+	return torchAlone(c) && !c.Training() && c.Backend == "cuda" && len(ledger.Trace(c)) == 0 && len(c.F().OtherProcesses) == 0
+}
 
 // onlyMessage: nothing tells what the program was doing.
 func onlyMessage(c *ledger.Case) bool {

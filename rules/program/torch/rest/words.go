@@ -17,8 +17,7 @@ var bareDriver = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, f
 // whoFirst is lookFirst without a figure of what others hold.
 var whoFirst = cause.Cure{
 	Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "See who holds the card, just before the start", Cost: "free; unsaved work in what you end is lost",
-	Told: "Full already: an earlier run of yours (by its PID), a notebook (restart its kernel), a desktop's programs, another user. Empty: it is this program itself.",
-	Kind: "shell", Text: "nvidia-smi",
+	Steps: cures.BeforeStart,
 }
 
 // halveTraining is lessWork where something is trained.
@@ -43,13 +42,13 @@ var Scenes = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; the warning names the file in which `volatile=True` stands, and there it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
 			{Fix: "lower_batch_size", Title: "It still fails: less at once", Cost: "detail, or slower", Told: "One picture or text at a time, half the width and height."},
-			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Told: whoFirst.Told, Kind: "shell", Text: "nvidia-smi"},
+			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
 		},
 		Sources: []string{"https://pytorch.org/blog/pytorch-0_4_0-migration-guide/", "https://github.com/multimodallearning/pytorch-mask-rcnn/issues/13"},
 	},
 	{
-		ID: "pytorch/collective-words", Kinds: bareDriver, Said: []string{"in barrier", "distributed.barrier(", "group.barrier(", "in init_process_group", "in _verify_param_shape_across_processes", "in _verify_params_across_processes", "broadcastUniqueNCCLID"}, If: bareWords,
+		ID: "pytorch/collective-words", Kinds: bareDriver, Said: []string{"in barrier", "distributed.barrier(", "group.barrier(", "in init_process_group", "in _verify_param_shape_across_processes", "in _verify_params_across_processes", "broadcastUniqueNCCLID", "hvd.broadcast_parameters(", "hvd.init("}, If: bareWords,
 		Headline: "was refused graphics memory as its ranks met",
 		Means:    "A barrier needs little of its own: a CUDA context (300 to 600 MiB) and NCCL's buffers, on the card that the rank has chosen; a rank that has chosen none takes GPU 0. So that card was full at this moment: all ranks landed on one card, or somebody else's job is on it. The message names no card.",
 		Not:      "A smaller batch, allocator settings: it failed between the steps.",
@@ -161,7 +160,7 @@ var Words = []cause.Card{
 		Later: cures.Kept,
 		Cures: []cause.Cure{
 			cures.PagesFirst,
-			halveTraining, cures.EndListed, whoFirst,
+			halveTraining, cures.EndListed, whoFirst, cures.OneOfMany,
 			{Fix: "half_precision", If: cures.Loading, Title: "The card is empty: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
 			cures.CheaperTraining,
 			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020)), Title: "A model is used, not trained: no gradients", Cost: "none", Told: "Around the call, with one input at a time: without it each layer's result is kept.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
@@ -178,7 +177,7 @@ func staged(c *ledger.Case) map[string]string {
 	figures["stage"], figures["settings"] = stageOf(c), ""
 	figures["whose"] = "The message is cut, or was shortened by the program: PyTorch's own goes on with figures."
 	if c.Root(fact.CUDAError) {
-		figures["whose"], figures["settings"] = "The driver refused, not PyTorch's allocator, whose message would have figures.", "Allocator settings such as max_split_size_mb: they do not reach the driver."
+		figures["whose"], figures["settings"] = figures["refuser"]+".", "Allocator settings such as max_split_size_mb: they do not reach the driver."
 	}
 	if reader.OnWindows(c) || reader.LooksLikeWindows(c) {
 		figures["whose"] += " On Windows it refuses as well where RAM and page file are used up, with the card half empty."

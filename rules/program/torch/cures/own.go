@@ -1,0 +1,32 @@
+package cures
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+)
+
+// Refused are the messages of a card, with figures and without.
+var Refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
+
+// OwnCard: nothing shows that others hold the card, that it was not full, that
+// it is in pieces, limited, or fuller than the next one.
+func OwnCard(c *ledger.Case) bool {
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !SlackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !clues.RanksOnOneCard(c)
+}
+
+// OnOneCard: the allocator of a card names what there is and what it holds, and
+// no limit of its own applies.
+func OnOneCard(c *ledger.Case) bool {
+	return c.Root(Allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+}
+
+// OwnDoing are causes between which a full card's figures do not decide.
+var OwnDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.Unknown}
+
+// SlackWouldDo: the allocator's own reserve covers what was Refused, and is a
+// good part of the card.
+func SlackWouldDo(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+}

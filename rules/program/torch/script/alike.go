@@ -1,0 +1,71 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// likeness is how far apart the figures of ranks may be that hold the same.
+const likeness = units.GiB / 8
+
+// alike counts the cards on which the same piece was refused beside as much.
+func alike(c *ledger.Case) int {
+	own := c.F()
+	if own.Allocated == nil || own.Requested == nil {
+		return 0
+	}
+	var cards []int
+	for _, x := range c.Facts.Failures {
+		f := x.Figures
+		if x.Kind != c.Failure.Kind || f.Device == nil || f.Allocated == nil || f.Requested == nil || slices.Contains(cards, int(f.Device.Value)) {
+			continue
+		}
+		if ledger.Near(f.Allocated.Bytes, own.Allocated.Bytes, likeness) && f.Requested.Bytes == own.Requested.Bytes {
+			cards = append(cards, int(f.Device.Value))
+		}
+	}
+	return len(cards)
+}
+
+// whole: several cards hold the same and are full of it, without a sign of
+// something that divides a model.
+// A step that is under way has cards of its own.
+func whole(c *ledger.Case) bool {
+	step := len(ledger.Trace(c)) > 0 || cures.LateStep(c) || c.Signal("backward", "optimizer_step") != nil
+	return !step && ledger.FillsCard(c) && alike(c) > 1 && !ledger.Has(c, fact.Sharded)
+}
+
+// AlikeCards are about cards of one job that hold the same.
+var AlikeCards = []cause.Card{
+	{
+		ID: "pytorch/same-on-each", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(whole, cures.OnOneCard, cures.OwnCard),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of memory on {cards} cards alike: each holds the same",
+		Means:    "{cards} cards were refused the same {asked} beside the same {mine} of {total}. Unless something divides the model already (FSDP, ZeRO-3, tensor parallelism), each holds a whole copy of it, and more cards or machines change nothing.[[ {stage}]]",
+		Not:      "More cards under DDP. {settings}.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Divide the model over the cards instead of copying it", Cost: "communication between the cards", Told: "FSDP `FULL_SHARD` with an auto-wrap policy, or DeepSpeed stage 3 with the model made under it (`with deepspeed.zero.Init():`, or `TrainingArguments` before `from_pretrained`); Megatron and its kin: a tensor or pipeline parallel size above 1. Without the offloads where the parts fit:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
+			{Fix: "half_precision", Title: "See that the copies are in 16 bit", Cost: "hardly any quality", Told: "Weights in 32 bit take twice as much on each card: `torch_dtype=torch.bfloat16` (older cards float16) where the model is loaded, mixed precision in training."},
+			{Fix: "lower_batch_size", Title: "It fails in a step: a smaller one on each card", Cost: "slower", Ways: cures.LessAtOnce[:2]},
+			cures.CheaperTraining,
+			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "An adapter, or frozen layers: gradients and optimizer for what is trained only."},
+		},
+		Figures: func(c *ledger.Case) map[string]string {
+			out := cures.Scene(c)
+			out["cards"], out["stage"] = fmt.Sprint(alike(c)), ""
+			if c.F().Requested != nil && c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && !strings.Contains(c.Phase, "training") {
+				out["stage"] = "Next to nothing lies unused, as while weights are put there or an optimizer makes its values."
+			}
+			return out
+		},
+		Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "https://www.deepspeed.ai/docs/config-json/"},
+	},
+}
