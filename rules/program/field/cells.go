@@ -59,25 +59,6 @@ var (
 		source: "stardist/stardist/models/base.py",
 	}))
 
-	// DeepLabCut follows the parts of animals: TensorFlow before version 3.
-	DeepLabCut = of(program.Program{
-		Name: "deeplabcut", Shown: "DeepLabCut", Work: "vision", Edits: "code",
-		Proofs: []string{"deeplabcut/", "DLC_resnet", "dlc-models", "pose_estimation_tensorflow"},
-		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Smaller or cropped pictures", "limit_framework_preallocation": "TensorFlow: let it take memory as it needs it"},
-		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Small parts are found less well.", "limit_framework_preallocation": "None."},
-		Steps: steps{
-			"lower_batch_size":              say("PyTorch (version 3): `train_settings.batch_size: 2` in pytorch_config.yaml (8; a detector has its own), or `deeplabcut.train_network(config, batch_size=2)`; videos: `batch_size: 1` in the project's config.yaml. TensorFlow: `batch_size: 1` in train/pose_cfg.yaml."),
-			"lower_resolution":              say("TensorFlow: in pose_cfg.yaml a lower `max_input_size` (1500) leaves larger pictures out of training, and `global_scale: 0.5` makes all smaller. Videos: `cropping=[x1, x2, y1, y2]` in `analyze_videos`, or downsample them first (`deeplabcut.DownSampleVideo`)."),
-			"limit_framework_preallocation": python("deeplabcut.train_network(config, allow_growth=True)   # and analyze_videos(..., allow_growth=True); TensorFlow engine"),
-		},
-		Sources: program.Sources{"DeepLabCut/deeplabcut/pose_cfg.yaml": "batch_size max_input_size global_scale", "DeepLabCut/deeplabcut/compat.py": "batch_size allow_growth gputouse", "DeepLabCut/deeplabcut/pose_estimation_pytorch/config/base/base.yaml": "batch_size"},
-	}, one(shortage{
-		means:  "Pixels x batch decide: the network runs on whole frames, and one with a detector before it (top-down) on each animal as well. A video of 4 megapixels takes sixteen times what one of 500 x 500 does. The GUI and notebooks keep the card until they are closed.",
-		not:    "Fewer iterations or labelled frames.",
-		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "limit_framework_preallocation"},
-		source: "DeepLabCut/deeplabcut/compat.py",
-	}), nil)
-
 	// SLEAP follows animals, with TensorFlow until version 1.4.
 	SLEAP = of(program.Program{
 		Name: "sleap", Shown: "SLEAP", Work: "vision", Edits: "flags",

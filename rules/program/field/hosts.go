@@ -4,25 +4,6 @@ import "github.com/oomdoc/oomdoc/rules/program"
 
 // Tools of tables and workers, and those that compute hashes.
 var (
-	Joblib = of(program.Program{
-		Name: "joblib", Script: "joblib", Shown: "joblib", Work: "data", Edits: "code",
-		Proofs: []string{"TerminatedWorkerError", "loky.process_executor"},
-		Titles: map[string]string{"lower_num_workers": "Fewer workers", "use_mmap": "Arrays that workers share", "half_precision": "Smaller data"},
-		Costs:  map[string]string{"lower_num_workers": "Slower.", "use_mmap": "None.", "half_precision": "None that shows."},
-		Steps: steps{
-			"lower_num_workers": say("`n_jobs=4` in place of -1 in the call that failed (`GridSearchCV(..., n_jobs=4, pre_dispatch=\"n_jobs\")`, `Parallel(n_jobs=4)`), and `n_jobs=1` in the model inside of it: they multiply."),
-			"use_mmap":          say("NumPy arrays above 1 MB are passed as shared files; DataFrames, lists and sparse matrices are copied to each worker: give `X.to_numpy(dtype=\"float32\")`. Threads share all: `with joblib.parallel_backend(\"threading\"):`, for work that releases the GIL."),
-			"half_precision":    say("float32, fewer columns; trees: `max_depth`, `n_estimators`: each fitted model of each candidate comes back to the parent."),
-		},
-		Sources: program.Sources{"joblib/joblib/parallel.py": "n_jobs pre_dispatch max_nbytes mmap_mode", "joblib/joblib/externals/loky/process_executor.py": "TerminatedWorkerError"},
-	}, nil, one(shortage{
-		said:   []string{"TerminatedWorkerError", "was unexpectedly terminated"},
-		means:  "A worker process is gone. SIGKILL(-9) in \"exit codes\" means that the system ended it, nearly always for RAM; SIGSEGV(-11) or another signal would be a crash of compiled code. `n_jobs=-1` starts a worker for each core, each with Python, the libraries and what it was given, and twice as many tasks are handed out in advance.",
-		not:    "Catching the error: the worker is gone.",
-		fixes:  []string{"lower_num_workers", "use_mmap", "half_precision", "raise_memory_limit"},
-		source: "joblib/joblib/externals/loky/process_executor.py",
-	}))
-
 	Celery = of(program.Program{
 		Name: "celery", Shown: "Celery", Work: "data", Edits: "flags",
 		Proofs:   []string{"ForkPoolWorker-", "billiard/pool.py", "celery/worker/", "celery/concurrency/", "celery.worker", "celery@"},

@@ -92,25 +92,6 @@ var (
 		source: "graphcast/docs/weathernext1_gen/cloud_vm_setup.md",
 	}))
 
-	ASTRA = of(program.Program{
-		Name: "astra", Shown: "ASTRA Toolbox", Work: "science", Edits: "code",
-		Proofs: []string{"astra/algorithm.py", "astra/algorithm_c", "astra/data3d.py", "astra/experimental", "astra_mex", "astra-toolbox", "CCudaForwardProjectionAlgorithm"},
-		Titles: map[string]string{"lower_resolution": "Bin the projections", "stream_dataset": "Slab by slab", "multi_gpu": "Several cards", "empty_cache": "Delete what is done"},
-		Costs:  map[string]string{"lower_resolution": "Resolution.", "stream_dataset": "Some rewriting.", "multi_gpu": "Cards.", "empty_cache": "None."},
-		Steps: steps{
-			"lower_resolution": say("Detector and volume binned by 2: an eighth of the volume."),
-			"stream_dataset":   say("Parallel beam: slices are independent, so reconstruct 64 rows at a time. Cone beam: `FDK_CUDA` divides the work itself; SIRT3D_CUDA and CGLS3D_CUDA hold volume and projections whole."),
-			"multi_gpu":        python("astra.set_gpu_index([0, 1])   # FP3D, BP3D and FDK divide the work among them"),
-			"empty_cache":      python("astra.algorithm.delete(alg_id)\nastra.data3d.delete([vol_id, proj_id])   # astra keeps them until then; in a loop they add up"),
-		},
-		Sources: program.Sources{"astra-toolbox/python/astra/astra.py": "set_gpu_index", "astra-toolbox/src": "FDK_CUDA SIRT3D_CUDA CGLS3D_CUDA"},
-	}, one(shortage{
-		means:  "Volume and projections lie on the card as 32-bit numbers: 1024 x 1024 x 1024 voxels are 4 GiB, 2048 a side 32 GiB, and SIRT and CGLS hold three to five such arrays.",
-		not:    "Fewer iterations.",
-		fixes:  []string{"empty_cache", "stream_dataset", "lower_resolution", "multi_gpu"},
-		source: "astra-toolbox/cuda/3d/util3d.cu",
-	}), nil)
-
 	TIGRE = of(program.Program{
 		Name: "tigre", Shown: "TIGRE", Work: "science", Edits: "code",
 		Proofs: []string{"CBCT:CUDA:", "tigre/algorithms/", "tigre/utilities/", "tigre/demos/", "GD_TV:GPU", "Ax_mex", "Atb_mex"},
