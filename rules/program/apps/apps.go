@@ -56,3 +56,10 @@ func noCard(c *ledger.Case) []step.Step {
 
 // visible names the document that defines what noCard sets.
 var visible = program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES"}
+
+// What front ends share with them.
+var (
+	OnCard, OffRAM, LookAtCard = onCard, offRAM, lookAtCard
+	Cards, Cure, NoCard        = cards, cure, noCard
+	Visible, InRAM, Training   = visible, inRAM, training
+)

@@ -1,10 +1,11 @@
-package apps
+package fronts
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -14,12 +15,12 @@ var Chats = program.Program{
 	Work: "text-inference", Edits: "admin", Language: "python",
 	Titles: map[string]string{"lower_batch_size": "Embed fewer pieces at a time", "cpu_offload": "Embed on the processor", "use_smaller_model": "Use a smaller embedding model"},
 	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents have to be read anew."},
-	Steps: steps{
-		"cpu_offload":       noCard,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"cpu_offload":       apps.NoCard,
 		"lower_batch_size":  step.Paste("text", "Add documents in smaller portions, and large ones in parts."),
 		"use_smaller_model": step.Paste("text", "Choose a smaller embedding model in its settings; documents are read anew."),
 	},
-	Sources: visible,
+	Sources: apps.Visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: cause.InOrder("lower_batch_size", "cpu_offload", "close_other_apps", "use_smaller_model"),
 		cause.ModelTooLarge: cause.InOrder("cpu_offload", "close_other_apps", "use_smaller_model"),
@@ -36,31 +37,31 @@ var OpenWebUI = program.Program{
 		"open-webui/backend/open_webui/config.py": "RAG_EMBEDDING_BATCH_SIZE RAG_RERANKING_MODEL RAG_EMBEDDING_MODEL",
 		"open-webui/Dockerfile":                   "USE_CUDA_DOCKER",
 	},
-	Steps: steps{
+	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":  step.Paste("ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1"),
 		"cpu_offload":       step.Paste("config", "# docker compose: the image open-webui:main instead of :cuda, or\nUSE_CUDA_DOCKER: \"false\""),
 		"use_smaller_model": step.Paste("ui", "Admin Panel, Settings, Documents: a smaller Embedding Model (sentence-transformers/all-MiniLM-L6-v2), Reranking Model empty; then Reindex"),
 	},
-	Cards: cards(
+	Cards: apps.Cards(
 		cause.Card{
-			ID: "open-webui/embedding", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			ID: "open-webui/embedding", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory for documents, not for the chat",
 			Means:    "It is Open WebUI's own process that ran out, not the model you chat with: it embeds documents and reranks hits with PyTorch on the same card, and keeps what it once reserved. A chat model that Ollama holds on that card leaves it little: `ollama ps` shows how much.",
 			Not:      "A smaller chat model or context, unless Ollama shares this card.",
 			Cures: []cause.Cure{
-				cure("cpu_offload", "Let documents be embedded elsewhere", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower reading on the processor."),
-				cure("lower_batch_size", "Embed one piece at a time", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Reading takes longer."),
-				lookAtCard,
+				apps.Cure("cpu_offload", "Let documents be embedded elsewhere", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower reading on the processor."),
+				apps.Cure("lower_batch_size", "Embed one piece at a time", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Reading takes longer."),
+				apps.LookAtCard,
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/16873", "https://github.com/open-webui/open-webui/issues/12150", "https://github.com/open-webui/open-webui/issues/10577"},
 		},
 		cause.Card{
-			ID: "open-webui/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "open-webui/ram", Kinds: apps.OffRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM), while it worked on documents",
 			Means:    "The container ran out of system memory. Without a card, embedding and reranking models live in its RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
 			Cures: []cause.Cure{
-				cure("use_smaller_model", "Take the reranker out", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
-				cure("raise_memory_limit", "Give the container more", "config", "# docker compose, the service\nmem_limit: 6g", "RAM."),
+				apps.Cure("use_smaller_model", "Take the reranker out", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
+				apps.Cure("raise_memory_limit", "Give the container more", "config", "# docker compose, the service\nmem_limit: 6g", "RAM."),
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/12150"},
 		},
@@ -73,7 +74,7 @@ var H2OGPT = program.Program{
 	Proofs:  []string{"h2ogpt/src/", "h2ogpt/generate.py", "src/gpt_langchain.py", "gradio_runner.py"},
 	Like:    []*program.Program{&Chats},
 	Sources: program.Sources{"h2ogpt/docs/FAQ.md": "--load_4bit --max_seq_len --score_model --embedding_gpu_id --base_model --enable_tts --enable_stt --hf_embedding_model"},
-	Steps: steps{
+	Steps: map[string]func(*ledger.Case) []step.Step{
 		"load_in_4bit":      step.Paste("shell", "python generate.py --base_model=meta-llama/Meta-Llama-3-8B-Instruct --load_4bit=True --score_model=None   # your own --base_model"),
 		"lower_context":     step.Paste("config", "--max_seq_len=4096"),
 		"cpu_offload":       step.Paste("config", "--embedding_gpu_id=cpu --score_model=None"),
@@ -81,13 +82,13 @@ var H2OGPT = program.Program{
 		"use_smaller_model": step.Paste("config", "--score_model=None --enable_tts=False --enable_stt=False"),
 	},
 	Titles: map[string]string{"use_smaller_model": "Leave the models beside it out"},
-	Cards: cards(cause.Card{
-		ID: "h2ogpt/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
+	Cards: apps.Cards(cause.Card{
+		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide's low-memory mode takes them out.",
 		Cures: []cause.Cure{
-			cure("cpu_offload", "Take the side models off the card", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores and speech; slower document reading."),
-			cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Little quality."),
-			cure("lower_context", "Shorten the context", "config", "--max_seq_len=4096", "Less of the documents per answer."),
+			apps.Cure("cpu_offload", "Take the side models off the card", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores and speech; slower document reading."),
+			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Little quality."),
+			apps.Cure("lower_context", "Shorten the context", "config", "--max_seq_len=4096", "Less of the documents per answer."),
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md"},
 	}),
@@ -98,20 +99,20 @@ var PrivateGPT = program.Program{
 	Name: "private-gpt", Shown: "PrivateGPT",
 	Proofs: []string{"private_gpt/", "privateGPT.py"},
 	Like:   []*program.Program{&Chats},
-	Steps: steps{
+	Steps: map[string]func(*ledger.Case) []step.Step{
 		"fewer_gpu_layers": step.Paste("config", "# private_gpt/components/llm/llm_component.py (0.x): -1 puts all layers on the card\nn_gpu_layers: 20"),
 		"lower_context":    step.Paste("config", "# settings.yaml\nllm:\n  context_window: 3900"),
 		"lower_batch_size": step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
 		"lower_parallel":   step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
 	},
-	Cards: cards(cause.Card{
-		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, onCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(inRAM...) },
+	Cards: apps.Cards(cause.Card{
+		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, apps.OnCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(apps.InRAM...) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means: "PrivateGPT 0.x runs the chat model with llama-cpp-python in its own process, with all layers on the card, and the embedding model beside it.",
 		Cures: []cause.Cure{
-			cure("fewer_gpu_layers", "Fewer layers on the card", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then up until it fails.", "Slower."),
-			cure("cpu_offload", "Let Ollama run the models", "shell", "PGPT_PROFILES=ollama make run", "Ollama splits by itself; another program to install."),
-			lookAtCard,
+			apps.Cure("fewer_gpu_layers", "Fewer layers on the card", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then up until it fails.", "Slower."),
+			apps.Cure("cpu_offload", "Let Ollama run the models", "shell", "PGPT_PROFILES=ollama make run", "Ollama splits by itself; another program to install."),
+			apps.LookAtCard,
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/v0.6.2/private_gpt/components/llm/llm_component.py"},
 	}),
@@ -122,17 +123,17 @@ var Khoj = program.Program{
 	Name: "khoj", Work: "text-inference", Edits: "flags", Language: "python", Shown: "Khoj",
 	Proofs: []string{"khoj/processor/", "khoj/search_type/", "-packages/khoj/", "khoj.routers", "khoj.utils", "khoj.main"},
 	Like:   []*program.Program{&Chats},
-	Steps: steps{
+	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context":     step.Paste("ui", "Admin panel (/server/admin), Chat Models: Max prompt size lower"),
 		"use_smaller_model": step.Paste("ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder and cross-encoder"),
 	},
-	Cards: cards(cause.Card{
-		ID: "khoj/embed", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
+	Cards: apps.Cards(cause.Card{
+		ID: "khoj/embed", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "Khoj embeds and reranks your files with PyTorch on the card, and takes it whenever it sees one. A large sync or another model on the same card is what tips it over.",
 		Cures: []cause.Cure{
-			lookAtCard,
-			cure("cpu_offload", "Hide the card from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
-			cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed anew."),
+			apps.LookAtCard,
+			apps.Cure("cpu_offload", "Hide the card from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
+			apps.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed anew."),
 		},
 		Sources: []string{"https://github.com/khoj-ai/khoj/blob/master/src/khoj/processor/embeddings.py", "https://github.com/khoj-ai/khoj/blob/master/src/khoj/utils/helpers.py"},
 	}),
