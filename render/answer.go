@@ -406,6 +406,9 @@ func (p *page) also() {
 	var items []inline
 	for i := range p.report.Incidents[1:] {
 		in := &p.report.Incidents[1+i]
+		if in.Headline == p.report.Incidents[0].Headline && in.Headline != "" {
+			continue // the same again, in other words of the same program
+		}
 		items = append(items, join(prose(fmt.Sprintf("Another failure, line %d: ", in.Line)), headline(in), prose(".")))
 	}
 	for _, l := range p.report.Lookalikes {

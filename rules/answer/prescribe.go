@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/era"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -26,7 +27,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
-	told, again := map[string]bool{}, map[string]bool{}
+	told, again, worded := map[string]bool{}, map[string]bool{}, map[string][]step.Step{}
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
 	means := t.Meaning()
@@ -64,11 +65,12 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		prescribed++
 		if !spelled {
 			b.put(c, t, means, cure, own)
+			worded[cure.Fix] = b.advice.Steps
 		}
 	}
 	not, speaks := card.Tell(c, card.Not)
 	return slices.DeleteFunc(ranked, func(b *candidate) bool {
-		return !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || calledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && b.fix.Presumes(c))
+		return !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || calledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && (b.fix.Presumes(c) || wording.Idle(c, b.fix.ID, worded)))
 	})
 }
 

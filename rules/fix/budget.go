@@ -49,6 +49,7 @@ var ofBudget = []Fix{
 		Cost:     free,
 		Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",
 		Next:     "If it still runs out, the work itself is too big: lower the batch.",
+		Told:     "Where the program has an option for it, let it take memory as it needs it, not nearly the whole card at its start.",
 		Steps: func(c *ledger.Case) []step.Step {
 			return []step.Step{step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, "TF_FORCE_GPU_ALLOW_GROWTH", "true")}
 		},

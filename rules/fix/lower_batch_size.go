@@ -24,7 +24,7 @@ var lowerBatchSize = Fix{
 	Useless:  UselessBatch,
 }
 
-const batchToOne = "Lower the batch size in your program's settings: 1 first, to see that it runs at all, then double it."
+const batchToOne = "In your program's settings: 1 first, to see that it runs at all, then double it."
 
 func stepsBatch(c *ledger.Case) []step.Step {
 	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {

@@ -14,7 +14,7 @@ var lowerContext = Fix{
 	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
 	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
 	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},
-	Told:     "Set a shorter context length in your program's settings: 4096 first.",
+	Told:     "In your program's settings: 4096 first, then up.",
 	Steps:    stepsContext,
 	Effect:   func(c *ledger.Case) *effect.Effect { return effect.Scaled(c, 2, "With half the length") },
 }
@@ -26,5 +26,5 @@ func stepsContext(c *ledger.Case) []step.Step {
 	if ledger.WritesScores(c) {
 		return []step.Step{{Kind: "python", Text: "x = x[:, : x.shape[1] // 2]   # half the length: a quarter of this matrix"}}
 	}
-	return []step.Step{{Kind: "text", Text: "Set the context length to 4096 (`--ctx-size`, `num_ctx`, `--max-model-len`, `max_seq_len`, whichever your program has), then go up."}}
+	return []step.Step{{Kind: "text", Text: "In your program's settings: 4096 tokens first, then up."}}
 }

@@ -62,10 +62,11 @@ func (f Fix) Suits(c *ledger.Case, own bool) bool {
 // noSize: what was asked for is garbage, not a size.
 func noSize(c *ledger.Case) bool { return ledger.AbsurdSize(c) || ledger.Requested(c) >= cause.Absurd }
 
-// Presumes reports that the fix is for work of one kind where the log shows none.
+// Presumes reports that the fix is for work of one kind where the log shows none
+// of it: training, or what only some programs do.
 func (f Fix) Presumes(c *ledger.Case) bool {
 	n := f.Needs
-	return c.Reader.Work == "" && c.Reader.Program == "" && n.works != nil && !n.training
+	return n.training && !c.Training() || c.Reader.Work == "" && c.Reader.Program == "" && n.works != nil && !n.training
 }
 
 // AnyWork reports that the fix means something for every kind of work.

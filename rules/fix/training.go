@@ -15,7 +15,7 @@ var ofTraining = []Fix{
 		Check:    checkStep,
 		Next:     "Lower the batch or the length; then look at the optimizer.",
 		Needs:    Needs{works: trained, training: true, branch: "Training", told: "gradient checkpointing: 20 to 30 % slower, the same result.", without: fact.Checkpoints},
-		Told:     "Turn gradient checkpointing on in the training settings.",
+		Told:     "In the training settings, where the program has it.",
 	},
 	{
 		ID:       "gradient_accumulation",
@@ -25,7 +25,7 @@ var ofTraining = []Fix{
 		Check:    checkStep,
 		Next:     "Gradient checkpointing.",
 		Needs:    Needs{works: trained, training: true, branch: "Training", told: "smaller batches with gradient accumulation."},
-		Told:     "Use a smaller batch with gradient accumulation, in the training settings.",
+		Told:     "In the training settings: half the batch, twice the accumulation.",
 	},
 	{
 		ID:       "mixed_precision",
@@ -35,7 +35,7 @@ var ofTraining = []Fix{
 		Check:    checkStep,
 		Next:     "Gradient checkpointing.",
 		Needs:    Needs{works: trained, training: true, python: true, branch: "Training", told: "mixed precision (`torch.autocast`).", without: fact.MixedPrecision},
-		Told:     "Turn mixed precision (fp16 or bf16) on in the training settings.",
+		Told:     "In the training settings: bf16, or fp16 on older cards.",
 	},
 	{
 		ID:       "use_lora",
@@ -55,7 +55,7 @@ var ofTraining = []Fix{
 		Check:    "`torch.cuda.memory_allocated()` before and after the first `optimizer.step()`: it grows by about 2 bytes for each parameter.",
 		Next:     "LoRA; or shard or offload the states.",
 		Needs:    Needs{works: []string{"text-training", "vision"}, training: true, branch: "Training", told: "an 8-bit optimizer.", without: fact.SmallOptimizer},
-		Told:     "Choose an 8-bit optimizer in the training settings.",
+		Told:     "In the training settings, where the program offers one.",
 	},
 	{
 		ID:       "offload_optimizer",
@@ -65,7 +65,7 @@ var ofTraining = []Fix{
 		Check:    "`nvidia-smi` and `free -h` during the first step: the states are in RAM.",
 		Next:     "LoRA; or more cards.",
 		Needs:    Needs{works: []string{"text-training"}, training: true, branch: "Training", told: "keep the optimizer in system memory."},
-		Told:     "Offload the optimizer to system memory in the training settings.",
+		Told:     "In the training settings, where the program offers it; RAM has to hold 12 bytes for each trained parameter.",
 	},
 	{
 		ID:       "shard_training",
@@ -110,6 +110,6 @@ var ofTraining = []Fix{
 		Check:    CheckRAM,
 		Next:     "`pin_memory=False`, a smaller batch; in a container a larger `--shm-size`.",
 		Needs:    Needs{notFor: []string{"rendering", "build", "image-generation", "text-inference"}},
-		Told:     "Use fewer worker processes for loading data (0, then 2), in your program's settings.",
+		Told:     "In your program's settings: 0 shows what one process needs, then 2.",
 	},
 }

@@ -3,6 +3,7 @@ package fix
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
@@ -19,7 +20,7 @@ var ofWeights = []Fix{
 		Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
 		Next:     "8 or 4 bit.",
 		Needs:    Needs{notFor: noNetwork},
-		Told:     "Use 16-bit weights (fp16 or bf16) in your program's settings.",
+		Told:     "fp16 or bf16 in your program's settings.",
 		Useless: func(c *ledger.Case) string {
 			if format := ledger.Quantised(c); format != "" {
 				return fmt.Sprintf("%s is quantised already (%s).", quote.Told(c.ModelName()), format)
@@ -35,7 +36,7 @@ var ofWeights = []Fix{
 		Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",
 		Next:     "4 bit.",
 		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 8 bit."},
-		Told:     "Load an 8-bit version of the model, if your program offers one.",
+		Told:     "If your program offers it.",
 		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit", "load_in_8bit") },
 	},
 	{
@@ -46,7 +47,7 @@ var ofWeights = []Fix{
 		Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",
 		Next:     "A smaller model, or `max_memory` with part of it in system memory.",
 		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 4 bit."},
-		Told:     "Load a 4-bit version of the model, if your program offers one.",
+		Told:     "If your program offers it.",
 		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit") },
 	},
 	{
@@ -56,7 +57,7 @@ var ofWeights = []Fix{
 		Cost:     free,
 		Check:    CheckRAM,
 		Next:     "If it is mapped and still too much, use a smaller file.",
-		Told:     "Let the model's file be mapped instead of copied.",
+		Told:     "Take out an option that forbids it; of several files of a model take `.safetensors` or GGUF.",
 		Steps: func(c *ledger.Case) []step.Step {
 			if c.Signal("reading_checkpoint") != nil {
 				return []step.Step{{Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)   # PyTorch 2.1; the file must have been saved by 1.6 or later\nmodel.load_state_dict(state, assign=True)   # keeps the mapped weights instead of copying them; build the model under torch.device(\"meta\")"}}
@@ -154,8 +155,12 @@ func stepsLowerQuant(c *ledger.Case) []step.Step {
 }
 
 func stepsSmallerModel(c *ledger.Case) []step.Step {
-	if t := c.F().Total; t != nil && ledger.OnCard(c) {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+	language := strings.HasPrefix(c.Reader.Work, "text") || c.Reader.Work == "embedding"
+	if ledger.OnCard(c) && c.In("pytorch") && (c.Training() || !language) {
+		return []step.Step{{Kind: "text", Text: "Take the next smaller one of its family, or fewer layers or channels: each parameter takes 4 bytes in 32 bit, 2 in 16, in training with Adam 16, and the work on the input comes on top."}}
+	}
+	if t := c.F().Total; t != nil && ledger.OnCard(c) && language {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; the rest is for context and work.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
 	}
 	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
 }

@@ -121,7 +121,7 @@ var ofWork = []Fix{
 		Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
 		Next:     "Shorten the context or lower the batch.",
 		Needs:    Needs{works: generated},
-		Told:     "Turn flash attention on in your program's settings.",
+		Told:     "In your program's settings, where it has it.",
 		Useless: func(c *ledger.Case) string {
 			s, ok := c.Setting("flash_attn", "flash_attention", "fa")
 			if ok && !s.Default && slices.Contains([]string{"on", "1", "true", "enabled"}, strings.ToLower(s.Value)) {

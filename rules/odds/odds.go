@@ -7,27 +7,11 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 )
-
-// whyTensor says what the failed allocation is, "" where that is not known.
-func whyTensor(c *ledger.Case, said string) string {
-	if c.Explained != nil {
-		if strings.Contains(said, c.Explained.Sentence) || c.Root(fact.GGMLPool) && strings.Contains(said, "pool") {
-			return ""
-		}
-		return " " + c.Explained.Sentence
-	}
-	p, ok := clues.FailingTensor(c)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
-}
 
 // Cause is a cause with its probability for one incident.
 type Cause struct {
@@ -76,7 +60,7 @@ func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 	causes = believe(c, causes, h.card, held)
 	causes[0].Heard = h
 	if causes[0].ID != cause.LeakedProcess {
-		causes[0].Why += whyTensor(c, causes[0].Why)
+		causes[0].Why += wording.Size(c, causes[0].Why)
 	}
 	for i := range causes {
 		causes[i].Why = strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing")

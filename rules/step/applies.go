@@ -2,6 +2,7 @@ package step
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,13 +107,17 @@ func fillsOf(s Step) []Fill {
 		return nil
 	}
 	var out []Fill
+	text := remark.ReplaceAllString(s.Text, "")
 	for _, f := range placeholders {
-		if _, stands := AfterWord(s.Text, f.Name); stands {
+		if after, stands := AfterWord(text, f.Name); stands && !strings.HasPrefix(after, ":.") { // kubectl's NAME:.metadata.name
 			out = append(out, f)
 		}
 	}
 	return out
 }
+
+// remark is what stands behind a command.
+var remark = regexp.MustCompile(` # [^\n]*`)
 
 // AfterWord returns what follows the first place where a name is a word of its
 // own.

@@ -57,6 +57,9 @@ func (t teller) refusedSentence() string {
 	}
 	asked := "It asked" + before(" ", Device(t.Case)) + " for " + t.Asked.String()
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
+		if t.Root(fact.MLXBuffer, fact.BufferLimit, fact.WGPUBuffer) {
+			return fmt.Sprintf("%s in one piece; no single piece may be larger than %s, however much is free.", asked, all)
+		}
 		return fmt.Sprintf("%s in one piece; all there is to have is %s, so it would not fit if nothing else were there.", asked, all)
 	}
 	asked += " more" + t.where()
@@ -304,7 +307,7 @@ func (t teller) heldSummary() string {
 	case f.Free != nil && f.Total != nil:
 		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
-		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+		return fmt.Sprintf("There is %s in all.", f.Total)
 	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
 		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
 			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
@@ -313,7 +316,7 @@ func (t teller) heldSummary() string {
 			return ""
 		}
 		return "The log does not say how much memory it held."
-	case f.Empty() && t.told != nil:
+	case t.told != nil:
 		return "" // the card says what is known
 	case t.Root(fact.CUDAError):
 		return "The driver's message has no figures."

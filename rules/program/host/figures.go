@@ -128,6 +128,7 @@ func hostFigures(c *ledger.Case) map[string]string {
 			out["pid"] = v.Count.Text
 		}
 	}
+	bounded(out["victim"], out)
 	if f.Limit != nil {
 		out["limit"] = f.Limit.String()
 	}
@@ -151,6 +152,22 @@ func inPython(c *ledger.Case) bool {
 		return true
 	}
 	return !named && c.Reader.Language == ""
+}
+
+// runtimeBounds are how runtimes are held to a size and what shows their leaks, by
+// the name of the process.
+var runtimeBounds = map[string][2]string{
+	"java": {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers lie beside the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
+	"node": {"`node --max-old-space-size=4096` (MB), below the limit; buffers lie beside it", "`node --heapsnapshot-signal=SIGUSR2` and two snapshots show what grows"},
+}
+
+// bounded says how the process that was ended keeps below a limit.
+func bounded(name string, out map[string]string) {
+	told := runtimeBounds[strings.ToLower(name)]
+	out["bounded"], out["leak"] = told[0], told[1]
+	if told[1] == "" {
+		out["leak"] = "`heaptrack` or `valgrind --tool=massif` shows who allocates in your own program"
+	}
 }
 
 // plainName is the name of a process without what could be markup.

@@ -154,12 +154,13 @@ var kernelCards = []cause.Card{
 				{For: "A model", Text: "load it in 16 bit, from safetensors"},
 			}, Cost: "Some speed"},
 			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: when.Not(inPython), Ways: []cause.Way{
-				{For: "One large input", Text: "a coarser resolution, a part of it at a time, or fewer threads; a grid with twice the step has a quarter of the cells in a plane, an eighth in space"},
-				{For: "It grows all the time", Text: "a leak: `heaptrack` or `valgrind --tool=massif` shows who allocates in your own program; else its newest version"},
+				{For: "One large input", Text: "a part of it at a time, a coarser resolution, or fewer threads"},
+				{For: "Its own setting", Text: "{bounded}"},
+				{For: "It grows all the time", Text: "a leak: {leak}; else its newest version"},
 			}, Cost: "Detail, or time"},
 			{Fix: "detach_accumulated", Title: "It took hours or days to die: something grows", Told: "`systemd-cgtop -m` (`docker stats` for a container) every few minutes. A steady climb is a leak: update the program, or restart it on a schedule until that is found.", Cost: "Free"},
 		},
-		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/"},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
 	},
 	{
 		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},

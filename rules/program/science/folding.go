@@ -12,7 +12,7 @@ var shorter = program.Program{
 	Titles: map[string]string{"lower_context": "Fold a shorter construct", "bigger_gpu": "Use a card with more memory"},
 	Costs:  map[string]string{"lower_context": "The parts left out, and contacts between the pieces.", "cpu_offload": "Slower once it spills into system memory.", "lower_batch_size": "More runs for as many samples."},
 	Steps: steps{
-		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold domains one by one with some overlap. Chains of a complex count together: 70 % of the length needs half the memory."),
+		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold domains one by one with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
 		"bigger_gpu":    step.Paste("text", "A card with more memory: the same length runs without changes on 40 or 80 GB."),
 	},
 }

@@ -12,7 +12,7 @@ import (
 const foldMeans = "The length decides, all chains of a complex together: pair activations grow with its square and more, so that 1.4 times the residues need twice the memory. "
 
 var (
-	shorterCure = cause.Cure{Fix: "lower_context", Title: "Fold less at once", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory.", Cost: "Contacts between the pieces"}
+	shorterCure = cause.Cure{Fix: "lower_context", Title: "Fold less at once", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less.", Cost: "Contacts between the pieces"}
 	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Run it on a larger card", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
 )
 

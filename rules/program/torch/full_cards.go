@@ -111,7 +111,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, otherLibrary, inApp))), Among: ownDoing,
 		Headline: "ran out of memory on its way through the network[[: this program fills the {whole} card by itself]]",
 		Means:    "[[{stands} ]]So the model itself is on the card: what its layers make of the batch does not fit beside it. That grows with the batch and the size of a sample, and where gradients are on the results of all layers stay until the way back.[[ {mine} of {total} is this program's; {asked} was the next layer's piece.]]",
-		Not:      "{settings}. `empty_cache()`: what is held is in use.",
+		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Nothing is trained: gradients off", Cost: "none", Told: "Often the whole cure; if it is there already, one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
@@ -123,7 +123,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
-		Not:      "{settings}. `empty_cache()`: what is held is in use.",
+		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},

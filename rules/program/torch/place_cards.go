@@ -71,8 +71,9 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Not:   "A smaller batch: it failed before the first one.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
-			{Fix: "select_gpu", Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
+			{Fix: "select_gpu", If: cures.Ranked, Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
 			cures.EndListed, cures.LookFirst,
+			{Fix: "half_precision", If: when.Not((*ledger.Case).Training), Title: "The model alone is too large: 16 bit, or the processor", Cost: "little quality, or slower", Told: "`model.half()` before `.to(\"cuda\")` halves it, if it is 32 bit; on the processor it runs with `map_location=\"cpu\"` and without `.cuda()`."},
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
 	},

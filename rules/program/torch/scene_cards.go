@@ -63,7 +63,7 @@ var figureCards = []cause.Card{
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
-			{Fix: "restart_session", If: when.Not(room.Tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, the container, at last the machine."},
+			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, the container, at last the machine."},
 			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -171,7 +171,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		Headline: "ran out of memory with {slack} of its own lying unused",
 		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
-		Not:      "[[Ending other programs: {few} at most, and CUDA's own part is in that.]]", Figures: fewOthers,
+		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller pictures", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
@@ -190,8 +190,12 @@ func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 
 // fewOthers is what ending other programs could win where that is little.
 func fewOthers(c *ledger.Case) map[string]string {
-	if c.Others.Has() && c.Others.Bytes < units.GiB {
-		return map[string]string{"few": c.Others.String()}
+	if c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
+		few := c.Others.String() + " at most, and CUDA's own part is in that"
+		if c.F().ProcessUsed != nil {
+			few = "they hold " + c.Others.String()
+		}
+		return map[string]string{"few": few}
 	}
 	return map[string]string{"few": ""}
 }
@@ -260,6 +264,9 @@ func occupants(c *ledger.Case) map[string]string {
 		figures["futile"] = ""
 	} else if c.Slack.Has() {
 		figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, of which " + c.Slack.String() + " is unused."
+		if c.Slack.Bytes == 0 {
+			figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, and nothing of it is unused."
+		}
 	}
 	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
 	switch {

@@ -130,7 +130,7 @@ func beforeExpandable(c *ledger.Case) bool {
 		return v < 201
 	}
 	since, ok := c.Fact("torch_since")
-	return ok && (since.Text == "1.0" || since.Text == "1.4" || since.Text == "1.10")
+	return ok && c.Backend != "npu" && (since.Text == "1.0" || since.Text == "1.4" || since.Text == "1.10")
 }
 
 func uselessSplitSize(c *ledger.Case) string {

@@ -22,6 +22,9 @@ func Latest(c *ledger.Case) int {
 // newestByLines is the same where the log does not state the version.
 func newestByLines(c *ledger.Case) int {
 	latest := 0
+	if c.Backend == "npu" {
+		return 0 // torch_npu kept the wording of an old PyTorch: torch_npu/csrc/core/npu/NPUCachingAllocator.cpp
+	}
 	bound := func(version int) {
 		if version != 0 && (latest == 0 || version < latest) {
 			latest = version

@@ -142,8 +142,13 @@ func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 
 // FreeOthers is a look where others hold little.
 var FreeOthers = cause.Cure{
-	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: func(c *ledger.Case) bool { return c.Others.Bytes > 300*units.MiB },
+	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: freesEnough,
 	Told: "`nvidia-smi` lists it. At most {others} to gain, a part of which is CUDA's own: enough only for a narrow miss.",
+}
+
+// freesEnough: others hold what was lacking, beside what CUDA itself needs.
+func freesEnough(c *ledger.Case) bool {
+	return c.Others.Bytes > 300*units.MiB && (!c.Shortfall.Has() || c.Others.Bytes-300*units.MiB > c.Shortfall.Bytes)
 }
 
 // Kept is how memory grows from step to step.
@@ -194,7 +199,8 @@ func sample(c *ledger.Case, otherwise string) string {
 
 // graphs reports a file that is about graphs, by its path.
 func graphs(file string) bool {
-	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(strings.ToLower(file), part) })
+	file = strings.ReplaceAll(strings.ToLower(file), "torch/autograd/graph.py", "") // PyTorch's own, in every traceback of a way back
+	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(file, part) })
 }
 
 // Smaller names the script's own options that say how large a sample is.
@@ -266,8 +272,12 @@ func Scene(c *ledger.Case) map[string]string {
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
 	}
-	if c.Others.Bytes > ledger.DriverContext {
+	if c.Others.Bytes > ledger.DriverContext && !freesEnough(c) {
 		figures["closing"] = c.Others.String()
+	}
+	figures["in_use"] = ""
+	if c.Slack.Bytes < c.Asked.Bytes || c.Slack.Bytes*8 < c.Mine.Bytes {
+		figures["in_use"] = "`empty_cache()`: what is held is in use"
 	}
 	if likeT4(c) {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."

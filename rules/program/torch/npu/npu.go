@@ -26,7 +26,22 @@ var Cards = []cause.Card{{
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://gitee.com/ascend/pytorch"},
 }, {
-	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard), Phases: []string{"unknown"},
+	ID: "pytorch/npu-pieces", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, loose),
+	Cause: cause.Fragmentation, Weight: cause.Strong,
+	Headline: "ran out of the NPU's memory with {slack} of its own lying unused",
+	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is free, but in pieces: none gave {asked} at once. Sizes that change do that (texts, pictures, an evaluation between steps). Its tensors leave little room beside, so a lower peak helps as well.",
+	Not:      "`PYTORCH_CUDA_ALLOC_CONF`: on an NPU the variable is `PYTORCH_NPU_ALLOC_CONF`.",
+	Cures: []cause.Cure{
+		{Fix: "expandable_segments", Title: "Let the allocator grow its segments", Told: "Before the program starts, for every rank; take `max_split_size_mb` out if it is set. With vLLM's sleep mode it cannot be combined.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+		{Fix: "lower_batch_size", Title: "Compute less at once", Ways: []cause.Way{
+			{For: "Training", Text: "half the micro-batch, twice the accumulation; recomputation of activations; sequences padded to a few lengths"},
+			{For: "Serving with vLLM", Text: "`--max-num-batched-tokens 2048 --max-num-seqs 32`, and `--gpu-memory-utilization` 0.05 lower than now"},
+		}, Cost: "slower"},
+		{Fix: "multi_gpu", Title: "Or split it over more NPUs", Told: "Training: DeepSpeed ZeRO-3 or FSDP. Serving: a larger `--tensor-parallel-size`.", Cost: "needs the cards"},
+	},
+	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"},
+}, {
+	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard, when.Not(loose)), Phases: []string{"unknown"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: pieceFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
 	Means:    "Nearly all of the card is live tensors of this process, so it is what it loads or computes: neither fragments[[ ({slack} at most)]] nor other programs. {piece} Whether it trains or serves, this line does not show.",
@@ -63,6 +78,11 @@ func pieceFigures(c *ledger.Case) map[string]string {
 		piece = "One piece of the size refused is rather computed (activations, logits, a gathered buffer) than a weight."
 	}
 	return map[string]string{"piece": piece}
+}
+
+// loose: what lies unused would have been enough in one piece.
+func loose(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes && c.Asked.Bytes > c.Free.Bytes
 }
 
 func onNPU(c *ledger.Case) bool { return c.Backend == "npu" }

@@ -1,0 +1,64 @@
+// Package wording keeps pages from saying a thing twice.
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Size is what the bytes that were asked for are, with a blank before it, to
+// follow what is said; "" where that is not known, or said already. The number is written as
+// the page writes it elsewhere.
+func Size(c *ledger.Case, said string) string {
+	if c.Explained == nil {
+		if p, ok := clues.FailingTensor(c); ok {
+			return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
+		}
+		return ""
+	}
+	sentence := c.Explained.Sentence
+	if strings.Contains(said, sentence) || c.Root(fact.GGMLPool) && strings.Contains(said, "pool") || reckoned(c, said) {
+		return ""
+	}
+	if rest, exact := strings.CutPrefix(sentence, ledger.Thousands(c.Asked.Bytes)+" bytes are "); exact && c.Asked.Bytes > 0 {
+		sentence = c.Asked.String() + " are " + rest
+	}
+	return " " + sentence
+}
+
+// reckoned: what is said tells already what a token of that cache takes.
+func reckoned(c *ledger.Case, said string) bool {
+	x := c.Explained
+	return len(x.Terms) > 1 && x.Terms[0].Name == "tokens" && strings.Contains(x.What, "the KV cache") && strings.Contains(said, " per token") && strings.Contains(said, ledger.Thousands(x.Terms[0].Value)+" tokens")
+}
+
+// Idle reports that beside the fixes that a card has worded a general one would
+// say nothing new: a restart of what has ended by itself, a look at the card or
+// half the batch once more, or weights in few bits for a network that no library
+// loads so.
+func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
+	switch id {
+	case "restart_session":
+		return c.Signal("notebook") == nil && (c.Reader.Writes("python") || len(c.F().OtherProcesses) > 0)
+	case "empty_cache":
+		return c.Training()
+	case "load_in_4bit", "load_in_8bit":
+		return !c.In("transformers")
+	case "close_other_apps":
+		return worded["kill_stale_process"] != nil
+	case "lower_batch_size":
+		for other, steps := range worded {
+			for _, s := range steps {
+				if other != id && strings.Contains(s.Text, "half the batch") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
