@@ -31,7 +31,7 @@ import (
 // Programs of which two families know something.
 var (
 	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Units: []string{"tritonserver"}, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Cards: engine.TritonCards, Steps: engine.TritonSteps, Sources: engine.TritonSources, Like: []*program.Program{&array.Frameworks}}
-	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: fronts.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
+	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
 // Programs returns every program, and what families share without a name. Of

@@ -59,7 +59,7 @@ var visible = program.Sources{"cuda-c-programming-guide/environment-variables": 
 
 // What front ends share with them.
 var (
-	OnCard, OffRAM, LookAtCard, ManagePage = onCard, offRAM, lookAtCard, managePage
-	Cards, Cure, NoCard                    = cards, cure, noCard
-	Visible, InRAM, Training               = visible, inRAM, training
+	OnCard, OffRAM, LookAtCard = onCard, offRAM, lookAtCard
+	Cards, Cure, NoCard        = cards, cure, noCard
+	Visible, InRAM, Training   = visible, inRAM, training
 )

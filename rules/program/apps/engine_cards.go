@@ -1,4 +1,4 @@
-package fronts
+package apps
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -75,7 +74,7 @@ var EngineCards = []cause.Card{
 				{For: "A Whisper program", Text: "`compute_type=\"int8\"` in `WhisperModel(...)`, `--compute_type int8` on a command line: half of float16. Or `medium` in place of `large`"},
 				{For: "NumPy, SciPy, PyTorch", Text: "print the shapes before the call that failed (n x n in float64 is 8 n² bytes); float32, fewer processes"},
 			}, Cost: "hardly any accuracy"},
-			apps.ManagePage,
+			managePage,
 		},
 		Later:   "If it grows from file to file instead: restart the program between files.",
 		Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511", "https://github.com/isair/jarvis/issues/485"}, Solved: 2,
