@@ -1,8 +1,9 @@
-package apps
+package makers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -19,7 +20,7 @@ var (
 			"lower_resolution":  step.Paste("text", "`--width 768 --height 512` (default 1360 x 768): it helps once the weights fit."),
 			"use_smaller_model": step.Paste("text", "`--name flux-schnell` has as many weights as dev: it is faster, not smaller."),
 		},
-		Remedies: order("cpu_offload", "use_lower_quant", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "use_lower_quant", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{made("flux/weights", cause.ModelTooLarge, "Its transformer is 24 GB at 16 bit and its T5 encoder 9 more: without `--offload` all of it lies on the card at once, and with it a card of 24 GB is still short by a little.", "schnell instead of dev, fewer steps: the weights stay.", "flux/src/flux/cli.py", theirs("cpu_offload", "use_lower_quant")...)},
 	}
 	// GenerativeModels is Stability's repository: Stable Video Diffusion, SV3D, SV4D.
@@ -33,7 +34,7 @@ var (
 			"lowvram_mode":     step.Paste("text", "Streamlit page: Low vram mode. The script has none: diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2` needs under 8 GB."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time"},
-		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out while decoding the frames, after they were made", "`decoding_t` (14) frames are decoded at once; the script's own comment says that this eats most of the memory.", "Fewer steps: they were over.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
 			made("generative-models/sample", cause.BatchTooLarge, "All frames are made together: 14 or 25 at 1024 x 576, with the whole model on the card at 16 bit or more.", "A shorter prompt, fewer steps.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
@@ -49,7 +50,7 @@ var (
 			"lowvram_mode":      step.Paste("text", "One stage after another: embeddings from T5 (at 8 bit: `load_in_8bit=True`), then `del` it and `torch.cuda.empty_cache()`, then stage 1, and so on."),
 			"use_smaller_model": step.Paste("text", "IF-I-L (0.9B) or IF-I-M instead of IF-I-XL (4.3B); without the third stage."),
 		},
-		Remedies: order("cpu_offload", "lowvram_mode", "use_smaller_model"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "lowvram_mode", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{made("deepfloyd-if/stages", cause.ModelTooLarge, "Its text encoder, T5-XXL, is the largest part: about 9 GB at 16 bit (20 at 32) beside three diffusion stages. Its README counts 16 GB for the first two stages and 24 with the third, T5 on the processor.", "Smaller pictures: the stages have fixed sizes.", "IF/README.md", theirs("cpu_offload", "lowvram_mode", "use_smaller_model")...)},
 	}
 	// PixArt is PixArt-alpha and Sigma.
@@ -64,7 +65,7 @@ var (
 			"lowvram_mode":           step.Paste("text", "Extract T5 and VAE features once (tools/extract_features.py), so that neither is there in training. Using it: diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."),
 		},
 		Titles:   map[string]string{"lowvram_mode": "Without T5 on the card"},
-		Remedies: order("gradient_checkpointing", "lower_batch_size", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("gradient_checkpointing", "lower_batch_size", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("pixart/step", "A training step of all weights; the configs are meant for 80 GB.", "A shorter prompt: T5's features are of one length.", "PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py", theirs("gradient_checkpointing", "lower_batch_size", "lowvram_mode")...),
 			made("pixart/run", cause.ModelTooLarge, "T5-XXL, nearly 9 GB at 16 bit, is larger than the model itself (0.6B); this repository needs 23 GB with both on the card.", "Fewer steps: the weights stay.", "PixArt-alpha/README.md", theirs("lowvram_mode", "lower_resolution")...),
@@ -80,7 +81,7 @@ var (
 			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for pictures), `sample_size: 256`, `sample_n_frames: 8`"),
 			"lowvram_mode":     step.Paste("text", "This code has no offload: diffusers' AnimateDiffPipeline with `enable_model_cpu_offload()` and `enable_vae_slicing()`, or ComfyUI's AnimateDiff-Evolved."),
 		},
-		Remedies: order("lower_resolution", "lower_batch_size", "lowvram_mode"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("lower_resolution", "lower_batch_size", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("animatediff/step", "A training step: batch x frames x picture size, all frames through the frozen model, too.", "Fewer frames by option: that is for using it.", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
 			made("animatediff/run", cause.BatchTooLarge, "All frames go through at once, twice for guidance: 16 at 512 x 512 need about 12 GB with xformers, SDXL 13.", "Fewer steps: memory does not grow with them.", "AnimateDiff/README.md", theirs("lower_resolution", "lowvram_mode")...),
@@ -96,7 +97,7 @@ var (
 			"lower_resolution": step.Paste("text", "The 256px config instead of 768px, and `--num_frames 49` (4k+1; 129 as it comes)."),
 			"multi_gpu":        step.Paste("text", "`torchrun --nproc_per_node 4` with t2i2v_768px.py: sequence parallel; 44 GB on each of four, its table says (60 on one)."),
 		},
-		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("open-sora/step", "A training step: buckets of the config say how many videos of which length and size go together; the largest decides.", "Fewer GPUs: each has buckets of its own.", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Smaller buckets", "text", "In the config's `bucket_config`: the batch of the largest sizes to 1, or leave those out; `grad_ckpt_settings` on.", "Slower.")),
 			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model with T5 and, for text, FLUX before it: 52 GB at 256 x 256 on one card with offload, 60 at 768, by its own table. Cards of 24 GB are out of its reach; 1.2 (1.1B) is smaller.", "Fewer steps: the weights stay.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
@@ -112,7 +113,7 @@ var (
 			"lower_resolution": step.Paste("text", "`--num_frames 37` (6k+1; default 163)."),
 			"use_lower_quant":  step.Paste("text", "This code has bf16 only and states 60 GB on one card; ComfyUI runs Mochi under 20 GB, diffusers with offload and tiles on 22."),
 		},
-		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("mochi/step", "Its fine-tuner is made for 80 GB: 37 frames need 50 GB, 61 need 64, 85 need 80, by its own table.", "Its offload: it is for using it.", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Fewer frames", "text", "Encode the videos anew with fewer frames (25 or 37) and set the same number in the config.", "Shorter movements are learned.")),
 			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: about 60 GB on one card, its README says; several cards split it without offload.", "A smaller picture: it is made for 848 x 480.", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
@@ -129,7 +130,7 @@ var (
 			"cpu_offload":       step.Paste("text", "Add `--offload_to_cpu True`: it takes effect on cards below 30 GB only."),
 			"lower_resolution":  step.Paste("text", "`--height 512 --width 704 --num_frames 73` (sides of 32, frames 8k+1; default 704 x 1216, 121)."),
 		},
-		Remedies: order("use_smaller_model", "cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("use_smaller_model", "cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			part("ltx-video/decode", []string{"vae_decode", "autoencoders/vae", "causal_video_autoencoder"}, cause.BatchTooLarge, "ran out in the VAE, after or before the sampling", "The VAE takes all frames at the full size, in one piece.", "Fewer steps, a quantised transformer alone: the VAE has its own size.", "LTX-Video/ltx_video/models/autoencoders/vae_encode.py", theirs("lower_resolution", "cpu_offload")...),
 			made("ltx-video/run", cause.ModelTooLarge, "13B is 26 GB at 16 bit, with T5-XXL (9 GB) beside it unless it is offloaded; 2B is 4 to 6. Multi-scale configs make the clip twice, the second time at the full size.", "Fewer steps: the weights stay.", "LTX-Video/ltx_video/inference.py", theirs("use_smaller_model", "cpu_offload", "lower_resolution")...),
@@ -147,7 +148,7 @@ var (
 			"multi_gpu":         step.Paste("text", "`torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options: each card still holds the model."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Fewer frames at once"},
-		Remedies: order("cpu_offload", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{made("skyreels/run", cause.ModelTooLarge, "Its README counts, at 540P, 14.7 GB for 1.3B and 43 (image to video) to 51 GB (diffusion forcing) for 14B.", "A shorter clip with diffusion forcing: `--base_num_frames` is what goes through at once.", "SkyReels-V2/README.md", theirs("cpu_offload", "lower_resolution", "use_smaller_model")...)},
 	}
 	// DynamiCrafter moves a picture.
@@ -161,7 +162,7 @@ var (
 			"lower_batch_size":  step.Paste("text", "`--bs 1 --n_samples 1`."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode frame by frame"},
-		Remedies: order("vae_tiling", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("vae_tiling", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("dynamicrafter/step", "A training step: 16 frames of a clip through a model with image and motion layers.", "Decoding frame by frame: it is for using it.", "DynamiCrafter/configs/training_512_v1.0/config.yaml", cure("lower_batch_size", "A batch of 1, accumulated", "text", "In the YAML: `batch_size: 1`, `accumulate_grad_batches: 2`; `use_checkpoint: True`.", "Slower.")),
 			made("dynamicrafter/run", cause.BatchTooLarge, "16 frames go through at once, at 32 bit weights; decoding them together needs most unless `--perframe_ae` is given.", "Fewer steps: memory does not grow with them.", "DynamiCrafter/README.md", theirs("vae_tiling", "use_smaller_model")...),
@@ -181,7 +182,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Without the prompt's language model"},
 		Costs:    map[string]string{"use_smaller_model": "Prompts are taken as they are."},
-		Remedies: order("use_smaller_model", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("use_smaller_model", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("hunyuandit/step", "Training all weights needs 20 GB with everything on, 30 without offloading, its README says; a LoRA about 16 (kohya's trainer).", "Leaving the prompt's model out: it is not there in training.", "HunyuanDiT/README.md", theirs("gradient_checkpointing", "lower_batch_size", "lower_resolution")...),
 			made("hunyuandit/run", cause.ModelTooLarge, "11 GB do for the picture model alone; DialogGen, which rewrites the prompt, brings it to 32 GB, or 22 at 4 bit.", "Fewer steps: the weights stay.", "HunyuanDiT/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution")...),
@@ -199,7 +200,7 @@ var (
 		},
 		Titles:   map[string]string{"stream_dataset": "A shorter driving video"},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("close_other_apps", "lower_resolution")},
-		Like:     []*program.Program{&Scripts, &Pictures},
+		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("liveportrait/frames", "It reads ALL frames of the driving (and source) video into RAM and keeps every result until the film is written: 2.7 MB a frame at 1280 x 720, several times over.", "A larger graphics card: the frames lie in RAM.", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
 			made("liveportrait/run", cause.BatchTooLarge, "Its networks need 2 to 4 GB: faces are 256 x 256 inside, one frame after another. If a larger card is full, another program is likelier than this one.", "A shorter video: frames go one by one on the card.", "LivePortrait/src/config/inference_config.py", append([]cause.Cure{lookAtCard}, theirs("lower_resolution")...)...),
@@ -217,7 +218,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Without enhancers", "stream_dataset": "A shorter sound"},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution")},
-		Like:     []*program.Program{&Scripts, &Pictures},
+		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("sadtalker/frames", "All frames of the film, 25 a second, lie in RAM until it is written, with `--preprocess full` at the whole picture's size, and once more if an enhancer works on them.", "A smaller batch: it counts on the card.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
 			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out while an enhancer worked on the film", "The film itself was made; the enhancer takes each frame at its size, with tiles of 400 pixels for the background.", "A smaller batch: the film was done.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
@@ -235,7 +236,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Smaller frames (--resize_factor)", "stream_dataset": "The video in parts"},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps"), cause.OversizedAllocation: cause.InOrder("lower_resolution", "lower_batch_size"), cause.ModelTooLarge: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution"), cause.Unknown: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps")},
-		Like:     []*program.Program{&Scripts, &Pictures},
+		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("wav2lip/frames", "It reads ALL frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 a second.", "A smaller batch: it counts on the card.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
 			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch by itself (\"Recovering from OOM error\"); at 1 it gives up and asks for `--resize_factor`.", "Another checkpoint: the detector comes before it.", "Wav2Lip/inference.py", theirs("lower_resolution")...),
@@ -253,7 +254,7 @@ var (
 			"lower_resolution": step.Paste("text", "A smaller or shorter video: all of its frames lie in RAM."),
 		},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: cause.InOrder("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("half_precision", "lower_batch_size", "close_other_apps")},
-		Like:     []*program.Program{&Scripts, &Pictures},
+		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("musetalk/step", "Its README counts, on one of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "Its 16-bit option: it is for using it.", "MuseTalk/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
 			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the film is written.", "A smaller batch: it counts on the card.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
@@ -272,7 +273,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "The 256-pixel version", "stream_dataset": "The video in parts", "lower_batch_size": "The efficient config"},
 		Costs:    map[string]string{"use_smaller_model": "Teeth and lips are less sharp.", "stream_dataset": "Joining the parts.", "lower_batch_size": "Slightly worse."},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("use_smaller_model", "close_other_apps")},
-		Like:     []*program.Program{&Scripts, &Pictures},
+		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("latentsync/step", "Its README counts 23 GB for stage 1, 30 for stage 2, 55 for stage 2 at 512 x 512; batch is 1 already, 16 frames of a clip.", "Fewer frames: the motion layers are made for 16.", "LatentSync/README.md", theirs("lower_batch_size")...),
 			filledRAM("latentsync/frames", "All frames of the video are read, aligned and pasted back in RAM, as 8-bit and 32-bit copies: long videos and 4K fill it.", "Fewer inference steps: they count on the card.", "LatentSync/latentsync/pipelines/lipsync_pipeline.py", theirs("stream_dataset")...),
@@ -291,7 +292,7 @@ var (
 			"lower_resolution":       step.Paste("text", "`--width 384 --height 512` (default 768 x 1024)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, in place of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
-		Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("idm-vton/step", "Two SDXL UNets (one for the garment, frozen), IP-adapter and image encoder: the defaults are meant for 80 GB.", "The batch for testing: it is for using it.", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
 			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, and in the demo also DensePose, OpenPose and a parser, all on the card: about 18 GB at 768 x 1024.", "Fewer steps: the weights stay.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
@@ -306,7 +307,7 @@ var (
 			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another card; gradio_ootd.py wants two cards as it comes (hd on 0, dc on 1): give both the number that you have, or load one of them."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "One picture at a time", "select_gpu": "One model on each card"},
-		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` (4) pictures of 768 x 1024 are made at once, by two UNets at 16 bit; pose and parsing models share the card.", "Fewer steps: memory does not grow with them.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
 	}
 	InstantID = program.Program{
@@ -319,7 +320,7 @@ var (
 			"vae_tiling":       step.Paste("python", "pipe.enable_vae_tiling()"),
 			"lower_resolution": step.Paste("python", "face_image = resize_img(face_image, max_side=1024, min_side=768)   # the result has this size"),
 		},
-		Remedies: order("cpu_offload", "vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &Pictures},
+		Remedies: order("cpu_offload", "vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter at 16 bit, 12 GB and more with the work; InsightFace's ONNX models take their share of the card outside of PyTorch.", "Fewer steps: the weights stay.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
 	}
 )

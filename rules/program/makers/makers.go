@@ -1,15 +1,39 @@
-package apps
+// Package makers knows repositories and programs that make, move and mend
+// pictures, films and objects by a script or page of their own.
+package makers
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // What programs share that make or mend pictures, films and objects by a script
 // or page of their own, each with its own options.
+
+// What refuses memory of a card, and of the computer.
+var (
+	onCard   = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
+	inRAM    = []fact.Kind{fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc}
+	offRAM   = slices.Concat(inRAM, []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill})
+	ortKinds = append([]fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice}, onCard...)
+)
+
+// steps are those of a program by fix.
+type steps = map[string]func(*ledger.Case) []step.Step
+
+func cure(fix, title, kind, text, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
+}
+
+var lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
+
+func training(c *ledger.Case) bool { return c.Training() }
 
 // inside are programs with pages of their own that run the same code.
 func inside(c *ledger.Case) bool {

@@ -1,4 +1,4 @@
-package apps
+package makers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
