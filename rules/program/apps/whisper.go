@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -63,7 +62,7 @@ var Whisper = program.Program{
 			Means: "It failed while the model was put on the card. OpenAI gives what each needs: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A model that is loaded while another is still held needs both.",
 			Not:   "Shorter audio: nothing was read yet.",
 			Cures: []cause.Cure{
-				{Fix: "use_smaller_model", Title: "Take the model that fits the card", Cost: "More errors.", Steps: fittingWhisper},
+				cure("use_smaller_model", "Take the model that fits the card", "text", "`--model turbo` on a card of 8 GB (it does not translate), `medium` on 6, `small` on 4, `base` on 2; in code `whisper.load_model(\"small\")`, in a program that uses it its own setting.", "More errors."),
 				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # about 3 GB", "Hardly any accuracy; faster."),
 				lookAtCard,
 			},
@@ -91,25 +90,6 @@ var Whisper = program.Program{
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/audio.py"},
 		},
 	),
-}
-
-// fittingWhisper names the largest of Whisper's models that a card holds, by the
-// table of its README; without a size, all of them.
-func fittingWhisper(c *ledger.Case) []step.Step {
-	sizes := []struct {
-		name string
-		gb   int64
-	}{{"turbo", 6}, {"medium", 5}, {"small", 2}, {"base", 1}}
-	for _, s := range sizes {
-		note := ""
-		if s.name == "turbo" {
-			note = " It does not translate."
-		}
-		if c.Total.Has() && c.Total.Bytes >= s.gb*units.GiB+units.GiB/2 {
-			return []step.Step{{Kind: "text", Text: "`--model " + s.name + "`, or in code `whisper.load_model(\"" + s.name + "\")`; a program that uses it has a setting for it." + note}}
-		}
-	}
-	return []step.Step{{Kind: "text", Text: "`--model turbo` (8 GB card), `medium` (6), `small` (4), `base` (2), or in code `whisper.load_model(\"small\")`; a program that uses it has a setting for it. `turbo` does not translate."}}
 }
 
 // behind puts the steps of programs that run this one before its own.
