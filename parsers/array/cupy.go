@@ -23,6 +23,9 @@ var (
 	xgboostPattern = text.NewPattern(`-freememory:(?:(?<free>SIZE)|(?<free_bytes>\d{1,15}))-requestedmemory:(?:(?<requested>SIZE)|(?<requested_bytes>\d{1,15}))`)
 )
 
+// readCuPy reads CuPy 7 and later ("Out of memory allocating 25,600,000 bytes
+// (allocated so far: ... bytes)") and before ("out of memory to allocate
+// 163840000 bytes (total 1673061376 bytes)").
 func readCuPy(m text.Message) int {
 	if m.Precedes("resource_exhausted:", 22) || m.Follows("bytesafteratotalof", 60) { // XLA, GCC
 		return m.End
