@@ -39,7 +39,7 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log, found []scan.Hit) {
 // codeSigns stand before a message where a program only names it.
 var codeSigns = []string{
 	"MustCompile(", "re.compile(", "re.search(", "re.match(", "Regex::new(", "regexp.", "Contains(", ".contains(", ".includes(", ".indexOf(", ".match(", ".test(",
-	"startswith(", "endswith(", "HasPrefix(", "pattern(", "grep ", "except ", "catch (", "catch(", "logger.", "logging.", "log.Print", "console.", "print(", "printf(", "println!(",
+	"startswith(", "endswith(", "HasPrefix(", "pattern(", "grep ", "except ", "catch (", "catch(", "logger.", "logging.error", "logging.warn", "logging.info", "logging.exception", "logging.debug", "logging.critical", "log.Print", "console.", "print(", "printf(", "println!(",
 	"expect(", "#define ", "errors.New(", "Errorf(", "TORCH_CHECK", "return \"", "return '", "const ", "static ", "<!--", "- [ ]", "case \"",
 }
 

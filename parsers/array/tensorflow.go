@@ -23,7 +23,7 @@ var tensorflowWordings = []text.Wording{
 	text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
 	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle),
 	text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle),
-	text.On("Sum Total of in-use chunks", readBFCStats),
+	text.On("Sum Total of in-use chunks", readBFCStats), text.On("curr_region_allocation_bytes_", readBFCStats),
 	text.On("exceeds 10% of", text.When(text.Notices("tensorflow_ten_percent", "TensorFlow only remarks that one allocation is large: not an error."), text.Behind("systemmemory", 40))),
 }
 
@@ -210,7 +210,7 @@ func readHandle(m text.Message) int {
 
 var noMemory = []text.Guard{text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80), text.Behind("resourceallocationfailed", 60)}
 
-var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
+var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>SIZE|\d{1,16})).{0,60}?inuse:(?<used>SIZE|\d{1,16})`)
 
 // readBFCStats is reached when the paste begins in the middle of the dump.
 func readBFCStats(m text.Message) int {
@@ -227,7 +227,11 @@ func readBFCStats(m text.Message) int {
 
 // bfcStats reads the summary at the end of the dump, which may be long.
 func bfcStats(m text.Message, x *fact.Failure) {
-	if at := m.Log.Next("sumtotalofin-usechunks", m.At); at >= 0 {
+	at := m.Log.Next("sumtotalofin-usechunks", m.At)
+	if at < 0 {
+		at = m.Log.Next("curr_region_allocation_bytes_", m.At) // the dump is cut in front of it
+	}
+	if at >= 0 {
 		k := m.Log.Find(bfcLimit, at, at+600)
 		x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
 		if m.Log.Find(poolTaken, at, at+400).Ok() {

@@ -47,7 +47,7 @@ var kernelWordings = slices.Concat(
 		text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))),
 		text.On(" pages RAM", readPages),
 		text.On(" memory peak", readPeak),
-		text.On("due to memory pressure for ", readOOMD),
+		text.On("due to memory pressure for ", readOOMD), text.On("seconds and there was reclaim activity", text.FailsIf(oomdKill, 260, 0, text.NewPattern(`memorypressurefor`))), // systemd-oomd 248, before it kills
 		text.On("due to memory used (", readOOMD),
 		text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
 		text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill),

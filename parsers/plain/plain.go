@@ -254,6 +254,9 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	if backend, ok := named(line, cardWords); ok {
 		x.Kind, x.Backend = fact.PlainDevice, backend
 	}
+	if x.Kind == fact.PlainMemory && m.Precedes("thrust::system::system_error", 60) {
+		x.Kind, x.Backend = fact.PlainDevice, "cuda"
+	}
 	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || strings.Contains(line, "out_of_host_memory") || strings.Contains(line, "host memory") {
 		x.Kind, x.Backend = fact.PlainHost, "cpu"
 	}

@@ -22,7 +22,7 @@ var sglangFailures = []text.Wording{
 	text.On("leave no GPU memory for the KV cache under", sglangStatic),
 	text.On("is larger than the profiled value -", sglangStatic),
 	text.On("Not enough GPU memory for hybrid state cache", text.Fails(fact.Failure{Kind: fact.SGLangState, Framework: "sglang", Phase: "kv_cache"})),
-	text.On("out of memory. Try to lower your batch size", sglangTokensOut),
+	text.On("out of memory. Try to lower your batch size", sglangTokensOut), text.On("out of memory. This should", sglangTokensOut),
 	text.On("alloc_req_slots runs out of memory", text.Fails(fact.Failure{Kind: fact.SGLangSlots, Framework: "sglang", Phase: "inference"})),
 	text.On("in AlignedAllocator", text.FailsIf(fact.Failure{Kind: fact.FlashInferWorkspace, Phase: "inference"}, 160, 20,
 		text.NewPattern(`failedtoallocatememoryfor[a-z0-9_]{1,60}withsize(?<requested_bytes>INT)`))),
@@ -92,7 +92,8 @@ var (
 	sglangReason    = text.NewPattern(`(?:prefill|decode)outofmemory\.`)
 )
 
-// sglangTokensOut reads "Decode out of memory. Try to lower your batch size."
+// sglangTokensOut reads "Decode out of memory. Try to lower your batch size.", and
+// "Prefill out of memory. This should nerver happen." of 0.1.
 // Its figures are tokens of the pool, no bytes.
 func sglangTokensOut(m text.Message) int {
 	if !m.Around(sglangReason, 16, 24).Ok() {

@@ -64,6 +64,9 @@ var juliaCards = []cause.Card{{
 }}
 
 // hugeVector: more than one piece of data is, as a rule.
+// noVector: more than the largest machines have.
+func noVector(c *ledger.Case) bool { return ledger.Requested(c) >= 64<<40 }
+
 func hugeVector(c *ledger.Case) bool { return ledger.Requested(c) >= 32<<30 }
 
 var (
@@ -121,6 +124,30 @@ var rCards = []cause.Card{
 			{Fix: "raise_memory_limit", Title: "A node with more RAM, asked for explicitly", Told: "And `--p-n-threads 4`: each thread needs its own.", Cost: "A longer wait"},
 		},
 		Sources: []string{"https://benjjneb.github.io/dada2/bigdata.html", "https://docs.qiime2.org/2024.10/plugins/available/dada2/denoise-single/"},
+	},
+	{
+		ID: "r/module", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Unable to load module", "load action", "lazy loading failed"}, If: noVector,
+		Cause: cause.SoftwareBug, Weight: cause.Decisive,
+		Headline: "read a nonsense size ({asked}) while it loaded a package: the package is broken, not the memory",
+		Means:    "No machine has {asked}, and no data were read yet: the package's compiled part was loading. Built for another version of R or Rcpp than the one that runs, it reads something else as a length.",
+		Not:      "More RAM, swap, tidying up the session.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Build that package and Rcpp anew", Cost: "some minutes", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`; then install again what failed. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
+			{Fix: "restart_session", Title: "One library folder for this R", Cost: "free", Told: "`.libPaths()` shows where packages come from: folders of an older R, or of conda beside the system's, mix versions."},
+		},
+		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html", "https://cran.r-project.org/web/packages/Rcpp/vignettes/Rcpp-modules.pdf"},
+	},
+	{
+		ID: "r/no-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: noVector,
+		Cause: cause.SoftwareBug, Weight: cause.Strong,
+		Headline: "was asked for {asked}, a size that is none",
+		Means:    "No machine has {asked}: a count went wrong, it is no lack of memory. Compiled code that read a damaged or foreign file, was built for another R, or multiplied counts beyond 2,147,483,647 does that.",
+		Not:      "More RAM, swap, tidying up: nothing holds that much.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Find the call, and its counts", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of what goes in. A tenth of the input fails alike: one value or the file is at fault (an NA, a negative number, a file of another version)."},
+			{Fix: "upgrade_version", Title: "Build the package anew", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
+		},
+		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html"},
 	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
