@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -148,12 +151,12 @@ var (
 	// OpenNMTPy is the PyTorch one.
 	OpenNMTPy = program.Program{
 		Name: "opennmt-py", Shown: "OpenNMT-py", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"onmt_train", "onmt_translate"},
-		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
+		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
 		Proofs:  []string{"onmt/", "OpenNMT-py", "onmt_train", "cuda OOM - batch removed"},
 		Steps: spelling{
-			"lower_batch_size":       config("batch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
-			"lower_context":          config("transforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
-			"mixed_precision":        config("model_dtype: fp16"),
+			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "batch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
+			"lower_context":          onmt("Preprocess anew with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "transforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
+			"mixed_precision":        onmt("A smaller model: `-rnn_size 256 -word_vec_size 256`, `-layers 2`, a vocabulary of 30,000 (`-src_vocab_size` in preprocess.py). 16 bit came with later versions.", "model_dtype: fp16"),
 			"gradient_checkpointing": config("use_ckpting: [ffn, mha]   # 3.0 and later"),
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),
 		},
@@ -215,4 +218,20 @@ func inSpacy(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}}
 	}
 	return []step.Step{{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"}}
+}
+
+// onmtBefore are files of OpenNMT-py before 0.2 (June 2018), which has options
+// with one dash on train.py and preprocess.py in place of a YAML file.
+var onmtBefore = []string{"onmt/Optim.py", "onmt/Trainer.py", "onmt/Models.py", "onmt/Loss.py", "onmt/IO.py"}
+
+// onmt is a step of OpenNMT-py's for its versions before 0.2, and since 2.0.
+func onmt(before, since string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		for _, x := range c.Facts.Code {
+			if slices.ContainsFunc(onmtBefore, func(file string) bool { return strings.HasSuffix(x.File, file) }) {
+				return []step.Step{{Kind: "text", Text: before}}
+			}
+		}
+		return []step.Step{{Kind: "config", Text: since}}
+	}
 }

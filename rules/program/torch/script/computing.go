@@ -17,7 +17,7 @@ import (
 // computing are about what a line computes, copies or moves.
 var computing = []cause.Card{
 	{
-		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: of(statement.compares),
+		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(of(statement.compares), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
 		Means:    "The loss compares {table} scores. {asked} is one such table[[, {numbers} in 32 bit]]; its softmax and its gradient are two more. So the batch, the length (or size of the pictures) and the number of classes decide.[[ {mine} of {total} was held before.]]",
