@@ -182,7 +182,7 @@ func bounded(source string) string {
 const longestSource = 200
 
 func codeIn(file, function string, own bool) fact.Code {
-	file = strings.ReplaceAll(file, `\`, "/")
+	file = strings.ReplaceAll(strings.ReplaceAll(file, `\`, "/"), "//", "/") // JSON doubles Windows' separator
 	return fact.Code{File: file, Function: function, Own: own && !installed(file)}
 }
 
