@@ -24,6 +24,7 @@ func typed(fix, title, text, cost string) cause.Cure {
 
 // otherHolders: other processes hold more of the card than a desktop does.
 func otherHolders(c *ledger.Case) bool { return c.Others.Has() && c.OthersAtMost.Bytes > 4<<30 }
+func mostOthers(c *ledger.Case) bool   { return c.Others.Bytes >= c.Mine.Bytes }
 
 // enoughCard: the share that one request needs can be had from this card.
 func enoughCard(c *ledger.Case) bool {
@@ -31,7 +32,7 @@ func enoughCard(c *ledger.Case) bool {
 	return ok && u <= mostUtilization && !nearlyAll(c) && !when.Set("kv_cache_memory_bytes", "")(c)
 }
 
-var notOthers = when.Not(otherHolders)
+var notOthers, taken = when.Not(otherHolders), when.Any(when.All(otherHolders, mostOthers), when.All(when.Root(fact.VLLMFreeTooLow), takenByJob))
 
 // hardlyFree: less than half of the share that is wanted.
 func hardlyFree(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes*2 < c.Asked.Bytes }

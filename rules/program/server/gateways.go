@@ -66,9 +66,7 @@ var Xinference = program.Program{
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
 	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{{
-		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool {
-			return otherHolders(c) && c.Others.Bytes >= c.Mine.Bytes || c.Root(fact.VLLMFreeTooLow) && takenByJob(c)
-		},
+		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: taken,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card taken by another process",
 		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
