@@ -20,7 +20,7 @@ import (
 // ComfyUI is what is peculiar to ComfyUI: it moves weights in and out by
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
-	Name: "comfyui", Shown: "ComfyUI", Rank: 89,
+	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
 	Units:   []string{"comfyui"},
 	Carries: append([]string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, pictures.Nested...), // in node packs, some with modules/processing.py
 	Work:    "image-generation", Edits: "flags", Language: "python",
