@@ -32,7 +32,7 @@ func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
 }
 
 // everyday is what cards call fixes where they speak against them.
-var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_context": "shorter context", "lower_resolution": "smaller picture", "fewer_gpu_layers": "fewer layers on the card", "use_lower_quant": "smaller quantisation", "use_smaller_model": "smaller model", "close_other_apps": "closing other programs", "restart_session": "restarting"}
+var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_context": "shorter context", "lower_resolution": "smaller image", "fewer_gpu_layers": "fewer layers on the card", "use_lower_quant": "smaller quantisation", "use_smaller_model": "smaller model", "close_other_apps": "closing other programs", "restart_session": "restarting"}
 
 // calledFutile reports that an item of a card's sentence is the fix, and no way
 // to use it ("a smaller batch alone").

@@ -14,7 +14,7 @@ func TestCalledFutile(t *testing.T) {
 		want     bool
 	}{
 		"alone in its sentence": {"A smaller batch: the check is for one request.", "lower_batch_size", true},
-		"one of several":        {"A smaller picture, fewer steps: no work on it had begun.", "lower_resolution", true},
+		"one of several":        {"A smaller image, fewer steps: no work on it had begun.", "lower_resolution", true},
 		"second sentence":       {"Swap: the limit stays. Restarting: it is full again at once.", "restart_session", true},
 		"one way to use it":     {"A smaller batch alone: the weights are too large.", "lower_batch_size", false},
 		"another fix":           {"A smaller batch: the check is for one request.", "lower_context", false},

@@ -15,7 +15,7 @@ var lowerResolution = Fix{
 	Cost:     moderate,
 	Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",
 	Next:     "Decode in tiles if it fails at the very end, else the low-memory mode.",
-	Needs:    Needs{size: true, works: pictures, branch: "Pictures or video", told: "half the width and height, or half the frames."},
+	Needs:    Needs{size: true, works: pictures, branch: "Images or video", told: "half the width and height, or half the frames."},
 	Told:     "Halve width and height, or the number of frames.",
 	Steps:    stepsResolution,
 	Effect:   effectResolution,

@@ -14,7 +14,7 @@ const (
 	Training   = "Training"
 	Using      = "Using a model"
 	Generating = "Generating text"
-	Pictures   = "Pictures or video"
+	Pictures   = "Images or video"
 	Text       = "Text"
 	Sound      = "Audio"
 )

@@ -36,10 +36,10 @@ var ofWork = []Fix{
 		Title:    "Decode the image in tiles",
 		Tradeoff: "A little time; faint seams are possible.",
 		Cost:     cheap,
-		Check:    "The picture is finished; the peak after the last sampling step is lower.",
+		Check:    "The image is finished; the peak after the last sampling step is lower.",
 		Next:     "A smaller tile, the VAE at 16 bit, or on the processor.",
-		Needs:    Needs{works: []string{"image-generation", "video-generation"}, branch: "Pictures or video", told: "decode the latent in tiles."},
-		Told:     "Decode the picture in tiles, if your program has a setting for it.",
+		Needs:    Needs{works: []string{"image-generation", "video-generation"}, branch: "Images or video", told: "decode the latent in tiles."},
+		Told:     "Decode the image in tiles, if your program has a setting for it.",
 	},
 	{
 		ID:       "lower_ubatch",

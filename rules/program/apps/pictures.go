@@ -33,7 +33,7 @@ var EasyDiffusion = program.Program{
 		Not:      "Flags of other web UIs (`--medvram`): it has none, only this setting.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "GPU Memory Usage: Low", Told: "In the Settings tab; save, and run it again.", Cost: "Slower."},
-			{Fix: "lower_resolution", Title: "Smaller picture, smaller initial image", Told: "512 x 512 (SDXL 1024 x 1024), the initial image scaled down to that, one image in parallel; enlarge afterwards.", Cost: "Less detail."},
+			{Fix: "lower_resolution", Title: "Smaller image, smaller initial image", Told: "512 x 512 (SDXL 1024 x 1024), the initial image scaled down to that, one image in parallel; enlarge afterwards.", Cost: "Less detail."},
 			{Fix: "vae_tiling", Title: "If it failed at the very end: VAE Tiling", Told: "Image Settings.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/main.js", "https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/parameters.js"},
@@ -140,9 +140,9 @@ var Dreambooth = program.Program{
 		Not:   "Fewer steps, `--medvram`[[, `max_split_size_mb` ({slack} to gain)]]: every step needs all parts at once.",
 		Later: "If all that fails: kohya's sd-scripts, a LoRA, outside of the web UI: no second model on the card.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making a picture before; Save Preview(s) Frequency 0.", Cost: "Free."},
+			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making an image before; Save Preview(s) Frequency 0.", Cost: "Free."},
 			{Fix: "optimizer_8bit", Title: "The cheapest settings together", Told: "Parameters, as far as not set yet: Use LORA, Batch Size 1, Class Batch Size 1, Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers,[[ {checkpointing},]] Use EMA off, Step Ratio of Text Encoder Training 0.", Cost: "Slower; without the text encoder likeness may suffer."},
-			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Max Resolution 384 instead of 512: 0.56 of the pixels, so about half the work.", Cost: "Less detail learned."},
+			{Fix: "lower_resolution", Title: "Smaller images", Told: "Max Resolution 384 instead of 512: 0.56 of the pixels, so about half the work.", Cost: "Less detail learned."},
 		},
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py", "https://github.com/d8ahazard/sd_dreambooth_extension/issues/658"},
 	}),
@@ -163,7 +163,7 @@ var EveryDream = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Means: "EveryDream trains all weights of the model and its text encoder: for SD 1.5 that is about 10 GB with the 8-bit optimizer, 16 with plain AdamW, before the first picture. Sample pictures in between need some more.",
+		Means: "EveryDream trains all weights of the model and its text encoder: for SD 1.5 that is about 10 GB with the 8-bit optimizer, 16 with plain AdamW, before the first image. Sample images in between need some more.",
 		Cures: []cause.Cure{
 			cure("gradient_checkpointing", "Batch 1 with gradient checkpointing", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),
 			cure("cpu_offload", "Leave the text encoder out", "config", "--disable_textenc_training", "New words are learned less well."),
@@ -287,7 +287,7 @@ var DeepFaceLab = program.Program{
 		Means: "DeepFaceLab trains on TensorFlow, with model, optimizer and a batch of faces on the card. Batch size can be changed at every start; resolution and dimensions are fixed when a model is made.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Lower the batch at the next start", "ui", "Press Enter within two seconds of the start: Batch_size 4, then 2", "Slower learning."),
-			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "Same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen anew)", "Slower steps."),
+			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "Same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps."),
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/models/ModelBase.py"},
@@ -301,20 +301,20 @@ var InpaintAnything = program.Program{
 	Proofs: []string{"Inpaint Anything - ", "sd-webui-inpaint-anything", "ia_sam_manager.py"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
-		"lower_resolution":  step.Paste("ui", "Scale the picture to 1500 pixels or less before you load it"),
+		"lower_resolution":  step.Paste("ui", "Scale the image to 1500 pixels or less before you load it"),
 		"cpu_offload":       step.Paste("ui", "Settings, Inpaint Anything: Run Segment Anything on CPU"),
 		"use_smaller_model": step.Paste("ui", "Segment Anything Model ID: mobile_sam.pt or FastSAM-s.pt"),
 	},
 	Cards: cards(cause.Card{
 		ID: "inpaint-anything/masks", Kinds: onCard, Said: []string{"Inpaint Anything - ", "ia_sam_manager.py", "sam_hq_vit", "input_image:", "SamAutomaticMaskGenerator"},
 		If: func(c *ledger.Case) bool { return c.In("inpaint-anything") && ledger.Requested(c) > units.GiB }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} in one piece: masks at the full size of the picture",
-		Means:    "Segment Anything makes the masks of {points} points at a time, 3 for each, at the full size of the picture, 4 bytes a pixel. {asked} are those of a picture of {pixels} million pixels, so its size is all that counts: at 1.5 million they are {small}.",
+		Headline: "asked for {asked} in one piece: masks at the full size of the image",
+		Means:    "Segment Anything makes the masks of {points} points at a time, 3 for each, at the full size of the image, 4 bytes a pixel. {asked} are those of an image of {pixels} million pixels, so its size is all that counts: at 1.5 million they are {small}.",
 		Figures:  maskFigures,
-		Not:      "A smaller SAM alone, `--medvram`, a smaller picture to generate: the masks are those of the picture that goes in.",
+		Not:      "A smaller SAM alone, `--medvram`, a smaller image to generate: the masks are those of the image that goes in.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "A smaller picture into it", Told: "Scale the picture to about 1500 x 1000 before you load it; inpaint there and enlarge the result.", Cost: "Detail."},
-			{Fix: "cpu_offload", Title: "The masks on the processor", Told: "Settings, Inpaint Anything: Run Segment Anything on CPU. It needs that memory as RAM then.", Cost: "Minutes a picture."},
+			{Fix: "lower_resolution", Title: "A smaller image into it", Told: "Scale the image to about 1500 x 1000 before you load it; inpaint there and enlarge the result.", Cost: "Detail."},
+			{Fix: "cpu_offload", Title: "The masks on the processor", Told: "Settings, Inpaint Anything: Run Segment Anything on CPU. It needs that memory as RAM then.", Cost: "Minutes an image."},
 			{Fix: "use_smaller_model", Title: "FastSAM", Told: "Segment Anything Model ID: FastSAM-s.pt, which works at a fixed size.", Cost: "Coarser edges."},
 		},
 		Sources: []string{"https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/ia_sam_manager.py", "https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/scripts/inpaint_anything.py", "https://github.com/facebookresearch/segment-anything/blob/main/segment_anything/automatic_mask_generator.py"},

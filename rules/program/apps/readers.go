@@ -82,7 +82,7 @@ var (
 		Titles: map[string]string{"lower_num_workers": "A part of the document at a time", "lower_parallel": "No OCR where the text is there"},
 		Like:   []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("docling", "Pages are parsed and drawn ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every picture stays in the result until it is dropped. Large scans and documents of hundreds of pages are the usual ones.", "Another OCR engine: pages in RAM are what counts.", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
+			ramFilled("docling", "Pages are parsed and drawn ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every image stays in the result until it is dropped. Large scans and documents of hundreds of pages are the usual ones.", "Another OCR engine: pages in RAM are what counts.", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
 			working("docling", "while it read pages", "Layout, tables, OCR and enrichment models share the card, each with a batch of its own (4 by default, 64 in the GPU guide); a VLM pipeline loads a language model instead.", "Fewer threads: that is the processor.", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
 		),
 	}
@@ -114,14 +114,14 @@ var (
 			"lower_resolution":  step.Paste("python", "result = reader.readtext(image, canvas_size=1280, mag_ratio=1)   # 2560 by default; small print: cut the page up"),
 			"lower_batch_size":  step.Paste("python", "result = reader.readtext(image, batch_size=1, workers=0)   # both are the defaults"),
 			"cpu_offload":       step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False)"),
-			"restart_session":   words("Make one `Reader` for all pictures, outside the loop: each one loads its models anew."),
-			"lower_num_workers": step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False, quantize=True)   # once, not in the loop; a process for each picture holds it as often"),
+			"restart_session":   words("Make one `Reader` for all images, outside the loop: each one loads its models again."),
+			"lower_num_workers": step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False, quantize=True)   # once, not in the loop; a process for each image holds it as often"),
 		},
-		Titles: map[string]string{"restart_session": "One Reader for all pictures"},
+		Titles: map[string]string{"restart_session": "One Reader for all images"},
 		Like:   []*program.Program{&Pages},
 		Cards: cards(
-			working("easyocr", "while it looked for text", "The detector sees the whole picture, up to `canvas_size` (2,560) on its longer side, a VGG network whose first layers keep 64 maps of that size: half of it is a quarter of the memory. Recognition takes every box found, `batch_size` at a time.", "`batch_size=1`: it is the default.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
-			ramFilled("easyocr", "On the processor the detector keeps the same maps of the whole picture in RAM (up to 2,560 on its longer side), 1 to 2 GB, in each process that has a `Reader`.", "`batch_size`: the detector takes one picture.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
+			working("easyocr", "while it looked for text", "The detector sees the whole image, up to `canvas_size` (2,560) on its longer side, a VGG network whose first layers keep 64 maps of that size: half of it is a quarter of the memory. Recognition takes every box found, `batch_size` at a time.", "`batch_size=1`: it is the default.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
+			ramFilled("easyocr", "On the processor the detector keeps the same maps of the whole image in RAM (up to 2,560 on its longer side), 1 to 2 GB, in each process that has a `Reader`.", "`batch_size`: the detector takes one image.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
 		),
 	}
 	// DocTR is Mindee's.
@@ -137,7 +137,7 @@ var (
 		},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			learning("doctr", "A batch holds pictures of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "Fewer epochs: one step is what fails.", "doctr/references/detection/train.py", "lower_batch_size", "use_smaller_model"),
+			learning("doctr", "A batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "Fewer epochs: one step is what fails.", "doctr/references/detection/train.py", "lower_batch_size", "use_smaller_model"),
 			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
 			ramFilled("doctr", "All pages of a call are drawn and kept, with the detector's maps: a PDF of hundreds of pages in one call is the usual reason.", "Smaller crops of words: they are small.", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
 		),

@@ -19,7 +19,7 @@ var RealESRGAN = program.Program{
 	Name: "real-esrgan", Shown: "Real-ESRGAN", Work: "vision", Edits: "flags", Language: "python",
 	Proofs:  []string{"inference_realesrgan", "-packages/realesrgan/", "try to set --tile with a smaller number"},
 	Sources: program.Sources{"Real-ESRGAN/inference_realesrgan.py": "--tile --fp32 --half --input --outscale --num_process_per_gpu"},
-	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "A smaller picture into it", "half_precision": "Compute at 16 bit"},
+	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "A smaller image into it", "half_precision": "Compute at 16 bit"},
 	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
@@ -29,19 +29,19 @@ var RealESRGAN = program.Program{
 	},
 	Steps: steps{
 		"vae_tiling":       esrganTiles,
-		"lower_resolution": step.Paste("text", "Scale the picture down first, or crop it: half of both sides is a quarter of the memory. The factor of `--outscale` changes nothing: the network always enlarges by its own, and the result is scaled afterwards."),
+		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it: half of both sides is a quarter of the memory. The factor of `--outscale` changes nothing: the network always enlarges by its own, and the result is scaled afterwards."),
 		"half_precision":   esrganHalf,
 	},
 	Cards: cards(cause.Card{
 		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Means:   "{tiled} The network is small (64 MB); its work grows with the pixels that go in, about 16 times as many come out at 4x.[[ {attribute}]]",
 		Figures: esrganFigures,
-		Not:     "Another or smaller model file, a lower `--outscale`: the picture that goes in fills the card.",
+		Not:     "Another or smaller model file, a lower `--outscale`: the image that goes in fills the card.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Work in tiles", Cost: "Slower; the overlap hides the seams.", If: when.Not(esrganTiled)},
 			{Fix: "vae_tiling", Title: "Smaller tiles", Cost: "Slower.", If: esrganTiled},
 			{Fix: "half_precision", Title: "Without --fp32", Told: "It doubles the memory; 16 bit is what it computes at otherwise.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
-			{Fix: "half_precision", Title: "At 16 bit", Cost: "None that can be seen; GTX 16xx may make black pictures.", If: esrganOld},
+			{Fix: "half_precision", Title: "At 16 bit", Cost: "None that can be seen; GTX 16xx may make black images.", If: esrganOld},
 			{Fix: "lower_resolution", Cost: "Detail."},
 			lookAtCard,
 		},
@@ -67,7 +67,7 @@ func esrganTiled(c *ledger.Case) bool {
 
 // esrganFigures tell whether it worked in tiles.
 func esrganFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"tiled": "Real-ESRGAN takes the picture in one piece unless `--tile` is given.", "attribute": ""}
+	out := map[string]string{"tiled": "Real-ESRGAN takes the image in one piece unless `--tile` is given.", "attribute": ""}
 	if esrganTiled(c) {
 		out["tiled"] = "`--tile` is on already, and one tile did not fit."
 	}

@@ -84,7 +84,7 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] in the VAE, not in a step",
-			Means:    "The VAE turns a picture into a latent before the steps, and the finished clip into frames after them[[: {asked} more was refused]]. It grows with the pixels of a frame, and the tile size is chosen by the card's size, whatever else is on it.",
+			Means:    "The VAE turns an image into a latent before the steps, and the finished clip into frames after them[[: {asked} more was refused]]. It grows with the pixels of a frame, and the tile size is chosen by the card's size, whatever else is on it.",
 			Not:      "Another profile, a quantised model: the model of the steps is not what is short here.",
 			Cures: []cause.Cure{
 				cure("vae_tiling", "The smallest tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (128 x 128) in place of Auto", "Slower; seams are rare."),
@@ -237,12 +237,12 @@ var OmniGen = program.Program{
 	Cards: cards(cause.Card{
 		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "Each input picture becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's own table: 9, 12 and 13 GB for text, one and two pictures with its defaults[[; here {mine} was in use]]. Much more than that means attention without a fused kernel (cards before RTX 30), or results of an earlier call that are still there.",
-		Not:      "A quantised language model: the pictures in the prompt are what grows.",
+		Means:    "Each input image becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's own table: 9, 12 and 13 GB for text, one and two images with its defaults[[; here {mine} was in use]]. Much more than that means attention without a fused kernel (cards before RTX 30), or results of an earlier call that are still there.",
+		Not:      "A quantised language model: the images in the prompt are what grows.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Smaller input pictures, smaller result", Told: "512 instead of 1024: a quarter of the tokens, a sixteenth of written-out attention.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
+			{Fix: "lower_resolution", Title: "Smaller input images, smaller result", Told: "512 instead of 1024: a quarter of the tokens, a sixteenth of written-out attention.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
 			{Fix: "cpu_offload", Title: "Offload the model, guidance apart", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, offload_kv_cache=True)", Cost: "Two to three times slower; 3 to 6 GB by OmniGen's table."},
-			{Fix: "restart_session", Title: "First call works, second fails: a fresh process", Told: "Update OmniGen (later code frees its cache), or restart between pictures.", Cost: "Some seconds."},
+			{Fix: "restart_session", Title: "First call works, second fails: a fresh process", Told: "Update OmniGen (later code frees its cache), or restart between images.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/VectorSpaceLab/OmniGen/blob/main/docs/inference.md"},
 	}),

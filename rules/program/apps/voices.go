@@ -24,7 +24,7 @@ var (
 			"mixed_precision":  words("`--hparams=fp16_run=True` (it needs apex)."),
 		},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(learning("tacotron2", "The decoder runs frame by frame and keeps every step for the way back: batch x the longest recording of it. Validation uses the same batch.", "More workers or a smaller data set: one step is what fails.", "tacotron2/hparams.py", "lower_batch_size", "lower_resolution", "mixed_precision")),
+		Cards: cards(learning("tacotron2", "The decoder runs frame by frame and keeps every step for the backward pass: batch x the longest recording of it. Validation uses the same batch.", "More workers or a smaller data set: one step is what fails.", "tacotron2/hparams.py", "lower_batch_size", "lower_resolution", "mixed_precision")),
 	}
 	// VITS is Kim's, with Bert-VITS2 and others made from it.
 	VITS = program.Program{

@@ -118,8 +118,8 @@ var bareCards = []cause.Card{
 			{Fix: "kill_stale_process", If: fullBefore, Title: "See what is on the card", Cost: "free"},
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: "Your own code", Text: "a tenth of the input shows whether it is the size; then work in blocks, free what is not needed before the next one, and check the sizes that you allocate: results of joins and pairs outgrow their inputs."},
-				{For: "Pictures, volumes, scenes", Text: "a lower resolution or a part at a time, fewer objects."},
-				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller pictures."},
+				{For: "Images, volumes, scenes", Text: "a lower resolution or a part at a time, fewer objects."},
+				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller images."},
 			}},
 			{Fix: "kill_stale_process", If: when.Not(fullBefore), Title: "See what else is on the card", Cost: "free"},
 			{Fix: "bigger_gpu", Title: "It is alone there and the input is as small as it can be: a card with more memory", Cost: "money"},
@@ -344,7 +344,7 @@ func readsWhole(c *ledger.Case) map[string]string {
 	frames := ledger.Trace(c)
 	for _, f := range frames[max(0, len(frames)-3):] {
 		for _, way := range [...]struct{ call, grows, instead string }{
-			{"pickle.load", "a pickle's objects take several times its size on the disk, and both are there for a moment.", "Written anew in pieces: numbers as `.npy` (`np.load(path, mmap_mode=\"r\")` reads what is used), tables as Parquet, samples as one file each. Once, on a machine with more RAM, or where it is made."},
+			{"pickle.load", "a pickle's objects take several times its size on the disk, and both are there for a moment.", "Written again in pieces: numbers as `.npy` (`np.load(path, mmap_mode=\"r\")` reads what is used), tables as Parquet, samples as one file each. Once, on a machine with more RAM, or where it is made."},
 			{"joblib.load", "arrays and objects of it all come into RAM.", "`joblib.load(path, mmap_mode=\"r\")`, if it was written without compression."},
 			{"json.load", "the text, and its objects, which take five to ten times as much.", "JSON lines, one object at a time (`for line in f: json.loads(line)`), or the package ijson for one large array."},
 			{"torch.load(", "the tensors, onto the device that they were saved from.", "`torch.load(path, map_location=\"cpu\", mmap=True)` (PyTorch 2.1 and later) reads what is used; without the optimizer, if only the model is wanted."},

@@ -89,11 +89,11 @@ var cupyCards = []cause.Card{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card in a training step (Chainer): {asked} more did not fit",
-		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the pictures. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
+		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the images. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
 		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`--batchsize` of Chainer's examples, else the size given to the iterator (`SerialIterator(train, 8)`); again if need be.", Cost: "Slower; perhaps another learning rate"},
-			{Fix: "lower_resolution", Title: "Smaller pictures or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Smaller images or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
 			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "Chainer 6 and later: `export CHAINER_DTYPE=mixed16` before the command; nearly half of the activations.", Cost: "Fast on newer cards only"},
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
@@ -219,7 +219,7 @@ var onnxCards = []cause.Card{
 		Not:      "Restarting the same number of processes: each takes its share again.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Told: "Full before the start: end what holds it (an earlier python, another model).", Cost: "a look is free"},
-			{Fix: "lower_resolution", Title: "It grows with the input: smaller pictures, shorter inputs, one at a time", Told: "The arena keeps what its largest input needed.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "It grows with the input: smaller images, shorter inputs, one at a time", Told: "The arena keeps what its largest input needed.", Cost: "Detail"},
 			{Fix: "lower_num_workers", Title: "One session for all threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session costs its own copy of the weights.", Cost: "None as a rule"},
 			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_use_max_workspace\": \"0\"})]", Cost: "Slightly slower convolutions"},
 		},

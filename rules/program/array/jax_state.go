@@ -188,7 +188,7 @@ var OpenPI = program.Program{
 			ID: "openpi/state", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: []string{"in init_train_state", "init_train_state("},
 			Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 			Headline: "ran out while weights and optimizer state were made, before any batch",
-			Means:    "It failed in `init_train_state`: no picture was read yet.[[ {asked} is one piece of the state.]] Weights, Adam's moments and the running average (EMA) are made there; its README wants more than 70 GB for full fine-tuning, 22.5 GB with LoRA. Does your card have that: is it empty?",
+			Means:    "It failed in `init_train_state`: no image was read yet.[[ {asked} is one piece of the state.]] Weights, Adam's moments and the running average (EMA) are made there; its README wants more than 70 GB for full fine-tuning, 22.5 GB with LoRA. Does your card have that: is it empty?",
 			Not:      "A smaller `--batch-size`: nothing is computed yet.",
 			Cures: []cause.Cure{
 				{Fix: "use_lora", Title: "A LoRA config", Cost: "perhaps quality", Told: "One of `src/openpi/training/config.py` with `low_mem_finetune` in its name (such as `pi0_libero_low_mem_finetune`), or the same in your own: `paligemma_variant=\"gemma_2b_lora\"`, `action_expert_variant=\"gemma_300m_lora\"`, the `freeze_filter` of those, `ema_decay=None`."},

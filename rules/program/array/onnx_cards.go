@@ -31,7 +31,7 @@ var onnxRestCards = []cause.Card{
 			{Fix: "close_other_apps", Title: "See which of the two is full", Told: "Task Manager, Performance, while it runs: GPU, \"Dedicated GPU memory\"; Memory, \"Committed\". Close what holds it: browsers, games, another model.", Cost: "free"},
 			{Fix: "half_precision", Title: "The card is full: the model in 16 bit", Told: "Half of its weights and of its work: many models are published as fp16 ONNX; Microsoft's Olive converts others.", Cost: "hardly any loss"},
 			{Fix: "lower_resolution", Title: "Or less at once", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "512 x 512 first (half the width and height is a quarter), one picture at a time; a program of several models (text encoder, UNet, VAE) should hold one at a time."},
+				{For: fix.Pictures, Text: "512 x 512 first (half the width and height is a quarter), one image at a time; a program of several models (text encoder, UNet, VAE) should hold one at a time."},
 				{For: "Other input", Text: "one sample for each run, shorter ones."},
 			}, Cost: "detail"},
 			{Fix: "raise_pagefile", Title: "\"Committed\" is at its limit: a larger page file", Told: "Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed; restart.", Cost: "disk space and a restart"},
@@ -58,7 +58,7 @@ var onnxRestCards = []cause.Card{
 		Means:    "The node ran on the processor, so it was the computer's RAM. Its result or working memory[[, {asked},]] follows from the size of the input; each session and each thread with one keeps an arena that grows to its largest run and is not given back.",
 		Not:      "A smaller model file: the buffer is for activations. Settings for a graphics card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Smaller input", Told: "Scale pictures down before they go in: half the width and height is a quarter of the buffer; long texts and sounds in parts.", Cost: "detail"},
+			{Fix: "lower_resolution", Title: "Smaller input", Told: "Scale images down before they go in: half the width and height is a quarter of the buffer; long texts and sounds in parts.", Cost: "detail"},
 			{Fix: "lower_batch_size", Title: "One sample for each run", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", If: func(c *ledger.Case) bool { return c.Reader.Writes("python") && c.Reader.Edits == "code" }, Cost: "more calls"},
 			calls.PageFile, calls.LookWhy,
 			{Fix: "lower_num_workers", Title: "One session for all threads, without the arena", Kind: "python", If: func(c *ledger.Case) bool { return c.Reader.Writes("python") }, Text: "options = onnxruntime.SessionOptions()\noptions.enable_cpu_mem_arena = False   # RAM goes back after each run\nsession = onnxruntime.InferenceSession(path, options)", Cost: "some speed"},
@@ -99,12 +99,12 @@ var ocrCards = []cause.Card{
 	{
 		ID: "onnxruntime/ocr", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"Name:'p2o.", "Name:'p2o", "RapidOCR", "rapidocr", "PaddleOCR"}, If: when.Not(calls.AtLeast(cause.Absurd)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for {asked} in a node of an OCR model: the picture is large",
-		Means:    "Names that begin with `p2o.` are models of PaddleOCR (RapidOCR and its like run them). The finder of text gets the whole picture, and what it keeps grows with width x height: {asked} is a single layer's. The allocator has one name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest picture needed, so after several pictures less is left.",
-		Not:      "A quantised model: the buffer is for the picture.",
+		Headline: "had no room for {asked} in a node of an OCR model: the image is large",
+		Means:    "Names that begin with `p2o.` are models of PaddleOCR (RapidOCR and its like run them). The finder of text gets the whole image, and what it keeps grows with width x height: {asked} is a single layer's. The allocator has one name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest image needed, so after several images less is left.",
+		Not:      "A quantised model: the buffer is for the image.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Cap the picture's side", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
-			{Fix: "restart_session", Title: "One alone works, several fail: one engine, one at a time", Told: "Make the engine once and reuse it, no parallel calls; a new one (or process) after some hundred pictures gives back what the arena keeps.", Cost: "Loads again"},
+			{Fix: "lower_resolution", Title: "Cap the image's side", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
+			{Fix: "restart_session", Title: "One alone works, several fail: one engine, one at a time", Told: "Make the engine once and reuse it, no parallel calls; a new one (or process) after some hundred images gives back what the arena keeps.", Cost: "Loads again"},
 			{Fix: "raise_memory_limit", Title: "A 64-bit build, and the limit of what it runs in", Told: "A 32-bit application ends at 2 GB; a container's or Java's native memory has a limit of its own.", Cost: "Free to look"},
 		},
 		Sources: []string{"https://rapidai.github.io/RapidOCRDocs/", "https://github.com/PaddlePaddle/Paddle2ONNX", "onnxruntime/core/framework/bfc_arena.cc"},

@@ -86,7 +86,7 @@ var arrowCard = cause.Card{
 	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
-	Means:    "Arrow keeps each column in one buffer, and one that grows is moved into one twice as large, so that for a moment both are there:[[ {asked} is the new one]]. A few large values (pictures, long texts) in a batch of rows, or all the rows at once, make them so large. Several processes (`num_proc`) each have their own.",
+	Means:    "Arrow keeps each column in one buffer, and one that grows is moved into one twice as large, so that for a moment both are there:[[ {asked} is the new one]]. A few large values (images, long texts) in a batch of rows, or all the rows at once, make them so large. Several processes (`num_proc`) each have their own.",
 	Not:      "Anything about a graphics card.",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "Fewer rows at a time", Ways: []cause.Way{
@@ -165,7 +165,7 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: poolFigures,
 		Headline: "wanted {asked} for one tensor: most of its share of the card",
-		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. A step has many tensors, so one such is rarely meant: its shape in the message tells which side is large. The first is the batch as a rule; pictures, length, classes or all pairs of something are the others.",
+		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. A step has many tensors, so one such is rarely meant: its shape in the message tells which side is large. The first is the batch as a rule; images, length, classes or all pairs of something are the others.",
 		Not:      "Memory growth, and other allocators: no order of pieces makes room for that.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "The first side is the batch: divide it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data; the tensor shrinks in step.", Cost: "slower"},
@@ -219,7 +219,7 @@ var tensorFlowRestCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
 			runtimeFirst, endHolder,
-			{Fix: "lower_resolution", Title: "Smaller pictures, shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
+			{Fix: "lower_resolution", Title: "Smaller images, shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},

@@ -53,7 +53,7 @@ var burnCards = []cause.Card{
 		Not:      burnNot,
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "A newer Burn first", Told: "In Cargo.toml, then build again; the pools were rewritten more than once:", Kind: "shell", Text: "cargo update -p burn && cargo tree -i cubecl-runtime   # a new minor version has to be set in Cargo.toml", Cost: "The API may have changed"},
-			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Half the batch or picture size halves the largest tensor. Where the batch is set:", Steps: findBatch, Cost: "Slower epochs"},
+			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Half the batch or image size halves the largest tensor. Where the batch is set:", Steps: findBatch, Cost: "Slower epochs"},
 			{Fix: "limit_framework_preallocation", Title: "Pools without classes of size", Told: "`MemoryConfiguration::ExclusivePages`, in the runtime options with which the device is set up, gives each tensor a page of its own.", Cost: "More memory overall"},
 		},
 		Sources: []string{"cubecl/crates/cubecl-runtime/src/memory_management/memory_manage.rs", "cubecl/crates/cubecl-runtime/src/memory_management/base.rs", "https://github.com/tracel-ai/burn/issues/3510"},
@@ -62,7 +62,7 @@ var burnCards = []cause.Card{
 		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: burnFigures,
 		Headline: "ran out of GPU memory: its pool could not get another page",
-		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[Look in {log}: if it died in the first step, the work is too large; after many, memory grew.]]",
+		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x image size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[Look in {log}: if it died in the first step, the work is too large; after many, memory grew.]]",
 		Not:      burnNot,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Watch the card in a second window while it starts", Told: "Close what is on it before (browser, game, an earlier run of this program that did not end).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},

@@ -28,7 +28,7 @@ var JAX = program.Program{
 	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":              step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
+		"lower_batch_size":              step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles again for every shape"),
 		"gradient_checkpointing":        step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
 		"mixed_precision":               step.Paste("python", "model = Model(dtype=jnp.bfloat16)   # computes in 16 bit, keeps parameters in 32"),
 		"shard_training":                step.Paste("python", "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),

@@ -98,7 +98,7 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: sessionWords, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, image size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "`batch_size=` in `fit`; in other scripts what goes into `feed_dict` or the input function, by an option of the script's own. 1 first shows whether it runs at all.", Cost: "More runs"},
@@ -112,12 +112,12 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: append([]string{"optimizer/", "/Adam/"}, sessionWords...),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, image size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data. To train as before, add up the gradients of two halves and give their mean to `apply_gradients`.", Cost: "Slower per sample"},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Compute activations twice in place of keeping them", Told: "Wrap each large block; this release's documentation has `tf.recompute_grad`, where keras layers in it can refuse. A network that can be inverted can compute them from its output.", Cost: "About a third more time per step"},
-			{Fix: "lower_resolution", Title: "Fewer channels or layers, smaller pictures", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Fewer channels or layers, smaller images", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},
@@ -125,12 +125,12 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "{asked} is only the last straw: the activations of the whole step filled {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, image size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Compute in 16 bit", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
-			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
 	},
@@ -138,10 +138,10 @@ var tensorFlowCards = []cause.Card{
 		ID: "tensorflow/one-sample", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, oneSample), Figures: sampleFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card with a single sample: {rows} x {columns} at this layer",
-		Means:    "The tensor that no longer fitted is 1 x {third} x {rows} x {columns}: its first side is the batch as a rule, so that is 1 already, and what is left to shrink is the picture.[[ At a sixteenth of the size, as deep layers have it, that would be a picture of about {height} x {width}.]] {asked} is the last straw; all layers before it keep theirs in training.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
+		Means:    "The tensor that no longer fitted is 1 x {third} x {rows} x {columns}: its first side is the batch as a rule, so that is 1 already, and what is left to shrink is the image.[[ At a sixteenth of the size, as deep layers have it, that would be an image of about {height} x {width}.]] {asked} is the last straw; all layers before it keep theirs in training.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
 		Not:      "A smaller batch: it is 1. Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Half the width and height is a quarter of the activations; crop, or scale down before training (a script's own scale or crop size).", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Smaller images", Told: "Half the width and height is a quarter of the activations; crop, or scale down before training (a script's own scale or crop size).", Cost: "Detail"},
 			lookBeside,
 			{Fix: "restart_session", Title: "A notebook: restart its kernel before each training", Told: "An earlier model, or a training that failed, keeps its share until the process ends.", Cost: "What was computed"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Compute in 16 bit", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later, before the model is built", Cost: "None as a rule on RTX and newer cards"},
@@ -170,10 +170,10 @@ var tensorFlowCards = []cause.Card{
 		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. {pieces}",
 		Not:      "Memory growth: it makes pieces more likely, not less.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: littleLeft, Title: "A somewhat smaller batch or picture", Told: "By the program's own option: half the batch halves each tensor of a step, half the width and height (an input scale) makes it a quarter.", Cost: "Slower, or detail"},
+			{Fix: "lower_batch_size", If: littleLeft, Title: "A somewhat smaller batch or image", Told: "By the program's own option: half the batch halves each tensor of a step, half the width and height (an input scale) makes it a quarter.", Cost: "Slower, or detail"},
 			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2, Linux and Windows; set it before the program starts:", Steps: environ("TF_GPU_ALLOCATOR", "cuda_malloc_async"), Cost: "None worth mentioning"},
-			{Fix: "lower_batch_size", If: when.Not(littleLeft), Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
-			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Signal("pool_taken") != nil }, Title: "Smaller pictures, or shorter sequences", Told: "Half the width and height is a quarter of each tensor.", Cost: "Detail"},
+			{Fix: "lower_batch_size", If: when.Not(littleLeft), Title: "One shape, and a smaller batch", Told: "Pad sequences and images to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
+			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Signal("pool_taken") != nil }, Title: "Smaller images, or shorter sequences", Told: "Half the width and height is a quarter of each tensor.", Cost: "Detail"},
 			lookBeside,
 		},
 		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
@@ -187,7 +187,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			lookBeside,
 			{Fix: "use_smaller_model", Title: "Train fewer weights", Told: "`layer.trainable = False` for the lower layers before `compile`: frozen weights get neither gradients nor state. A huge Dense or Embedding layer is most of it as a rule; `model.summary()` shows it.", Cost: "Perhaps accuracy"},
-			{Fix: "lower_batch_size", Title: "An optimizer with less state, and a smaller batch", Told: "`tf.keras.optimizers.SGD(momentum=0.9)` keeps one number for each weight, plain SGD none; the learning rate has to be chosen anew.", Cost: "Tuning"},
+			{Fix: "lower_batch_size", Title: "An optimizer with less state, and a smaller batch", Told: "`tf.keras.optimizers.SGD(momentum=0.9)` keeps one number for each weight, plain SGD none; the learning rate has to be chosen again.", Cost: "Tuning"},
 		},
 		Sources: []string{bfcAllocator, "keras/src/optimizers/adam.py", "keras/src/optimizers/sgd.py"},
 	},
@@ -200,7 +200,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline, or `batch_size` in the program's config.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "In training: compute in 16 bit", Told: "Before the model is built; nearly half of the activations. The last layer stays float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "Fast on RTX and newer cards only"},
-			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
 	},
@@ -213,7 +213,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "A smaller batch for each core", Told: "Halve the global batch (`train_batch_size`, `--batch_size`, whatever the script calls it), or keep it and use twice the cores; multiples of 8 a core fit the TPU best.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", Title: "bfloat16 activations", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`, or the script's `use_bfloat16`: half of them, if they are float32 now.", Cost: "None as a rule"},
-			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
 		},
 		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
 	},
@@ -276,7 +276,7 @@ var lookBeside = func() cause.Cure {
 func poolFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"used": "", "left": "", "pieces": "Either that is in pieces, as happens when tensors of changing sizes come and go, or it was never taken because another program holds it: `nvidia-smi` shows the second."}
 	if c.Signal("pool_taken") != nil {
-		out["pieces"] = "The whole share had been taken from the driver (`available bytes: 0`), so that no other program holds it: it lies in pieces, as happens when tensors of changing sizes come and go. With so little left, a somewhat smaller batch or picture helps as surely."
+		out["pieces"] = "The whole share had been taken from the driver (`available bytes: 0`), so that no other program holds it: it lies in pieces, as happens when tensors of changing sizes come and go. With so little left, a somewhat smaller batch or image helps as surely."
 	}
 	if f := c.F(); f.Limit != nil && f.Allocated != nil && f.Limit.Bytes >= f.Allocated.Bytes {
 		out["used"], out["left"] = f.Allocated.String(), units.Amount(f.Limit.Bytes-f.Allocated.Bytes)
@@ -361,7 +361,7 @@ var Keras = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size": kerasBatch,
 		"mixed_precision":  step.Paste("python", "keras.mixed_precision.set_global_policy(\"mixed_float16\")   # before the model is built; on the JAX backend \"mixed_bfloat16\""),
-		"lower_resolution": step.Paste("text", "Half the width and height where the pictures are made or read (`image_size=` of `image_dataset_from_directory`, else `tf.image.resize`): a quarter of the activations."),
+		"lower_resolution": step.Paste("text", "Half the width and height where the images are made or read (`image_size=` of `image_dataset_from_directory`, else `tf.image.resize`): a quarter of the activations."),
 	},
 }
 

@@ -34,10 +34,10 @@ func trainer(name, shown, work string, proofs []string, means string, sources []
 // Programs of their own on TensorFlow.
 var (
 	MaskRCNN = trainer("mask-rcnn", "Mask R-CNN (matterport)", "vision", []string{"Mask_RCNN/", "mrcnn/model.py", "mrcnn/config.py", "mrcnn.model"},
-		"Pictures are padded to IMAGE_MAX_DIM x IMAGE_MAX_DIM (1024), and every level of the pyramid keeps its results for each picture: its config says that 12 GB handle 2 pictures of 1024.",
+		"Images are padded to IMAGE_MAX_DIM x IMAGE_MAX_DIM (1024), and every level of the pyramid keeps its results for each image: its config says that 12 GB handle 2 images of 1024.",
 		[]string{"matterport/Mask_RCNN/mrcnn/config.py"},
-		cause.Cure{Fix: "lower_batch_size", Title: "One picture for each card", Told: "In your subclass of `Config`: `IMAGES_PER_GPU = 1` (2 by default); for detection as well, in the inference config.", Cost: "Slower"},
-		cause.Cure{Fix: "lower_resolution", Title: "Smaller pictures", Told: "`IMAGE_MIN_DIM = 512`, `IMAGE_MAX_DIM = 512` (multiples of 64): a quarter.", Cost: "Small objects"},
+		cause.Cure{Fix: "lower_batch_size", Title: "One image for each card", Told: "In your subclass of `Config`: `IMAGES_PER_GPU = 1` (2 by default); for detection as well, in the inference config.", Cost: "Slower"},
+		cause.Cure{Fix: "lower_resolution", Title: "Smaller images", Told: "`IMAGE_MIN_DIM = 512`, `IMAGE_MAX_DIM = 512` (multiples of 64): a quarter.", Cost: "Small objects"},
 		cause.Cure{Fix: "use_smaller_model", Title: "A smaller backbone, fewer regions, heads only", Told: "`BACKBONE = \"resnet50\"`, `TRAIN_ROIS_PER_IMAGE = 100`, `layers=\"heads\"` in `train(...)`: frozen layers keep no gradients.", Cost: "Perhaps accuracy"})
 	GPT2 = trainer("gpt-2-tensorflow", "GPT-2 (TensorFlow)", "text-training", []string{"gpt_2_simple/", "gpt-2-simple", "gpt2.finetune(", "gpt-2/src/", "gpt-2/train.py"},
 		"Fine-tuning holds weights, gradients, Adam's two moments (16 bytes a parameter: 124M 2 GB, 355M 5.7 GB, 774M 12.4 GB, 1558M 25 GB) and the activations of 1024 tokens.",
@@ -46,7 +46,7 @@ var (
 		cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "`model_name=\"124M\"` or `\"355M\"`: 12 to 16 GB take 355M, not 774M.", Cost: "Quality"},
 		cause.Cure{Fix: "lower_batch_size", Title: "Another optimizer; fewer samples at a time", Told: "`--optimizer sgd` keeps no moments; generating: `nsamples` and `batch_size` of `generate` at 1.", Cost: "Tuning"})
 	DeepLabCut = trainer("deeplabcut", "DeepLabCut", "vision", []string{"deeplabcut/", "pose_estimation_tensorflow", "deeplabcut.train_network"},
-		"Every picture goes through the network at its own size times `global_scale`: large frames are what fills the card, with a batch of 1 as well.",
+		"Every image goes through the network at its own size times `global_scale`: large frames are what fills the card, with a batch of 1 as well.",
 		[]string{"DeepLabCut/deeplabcut/pose_cfg.yaml"},
 		cause.Cure{Fix: "lower_resolution", Title: "Smaller frames", Told: "`global_scale: 0.5` in pose_cfg.yaml of the training folder (0.8 by default): area and memory fall with its square. Videos: crop, or make them smaller before analysis.", Cost: "Detail"},
 		cause.Cure{Fix: "lower_batch_size", Title: "A batch of 1", Told: "`batch_size: 1` in pose_cfg.yaml for training, `batchsize=1` (`batch_size` in config.yaml) for `analyze_videos`.", Cost: "Slower"},

@@ -35,7 +35,7 @@ var Linker = program.Program{
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "killed the linker: {links} did not fit into RAM",
 			Means:    "`ld` was ended by signal 9, as the kernel does for want of RAM.{many} A linker holds all objects of a library at once, debug information included: several GB for projects as large as LLVM or Chromium. What was compiled is kept; nothing is wrong with the sources.",
-			Not:      "Cleaning and starting anew (hours lost), another compiler version, or disk space.",
+			Not:      "Cleaning and starting again (hours lost), another compiler version, or disk space.",
 			Cures: []cause.Cure{
 				{Fix: "lower_build_jobs", Title: "Go on with one at a time", Told: "In the same folder; only what is missing is made:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "Time"},
 				swap,

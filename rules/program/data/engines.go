@@ -76,7 +76,7 @@ var (
 			ID: "imagemagick/policy", Kinds: refused, Said: []string{"cache resources exhausted"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 			Headline: "reached a limit of its own policy (cache resources exhausted)",
-			Means:    "Distributions ship a `policy.xml` with low limits: memory 256 MiB, map 512 MiB, disk 1 GiB, width and height 16 thousand pixels. A picture takes width x height x 8 bytes while it is worked on (16 in HDRI builds), a PDF or GIF that for each page at once. The machine may have plenty.",
+			Means:    "Distributions ship a `policy.xml` with low limits: memory 256 MiB, map 512 MiB, disk 1 GiB, width and height 16 thousand pixels. An image takes width x height x 8 bytes while it is worked on (16 in HDRI builds), a PDF or GIF that for each page at once. The machine may have plenty.",
 			Not:      "More RAM, or `-limit` above the policy: the policy is the most that it can name.",
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Raise the policy", Told: "`identify -list policy` names the file (/etc/ImageMagick-6/policy.xml, -7). In it:", Kind: "config", Text: "<policy domain=\"resource\" name=\"memory\" value=\"2GiB\"/>\n<policy domain=\"resource\" name=\"map\" value=\"4GiB\"/>\n<policy domain=\"resource\" name=\"disk\" value=\"16GiB\"/>\n<policy domain=\"resource\" name=\"width\" value=\"64KP\"/>\n<policy domain=\"resource\" name=\"height\" value=\"64KP\"/>", Cost: "RAM and space in /tmp"},

@@ -173,7 +173,7 @@ var mlcCards = []cause.Card{{
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "ran out of the graphics card's memory",
 	Means:    "TVM's runtime, on which MLC LLM runs, asked the driver for a buffer and was refused; it names no size. With q4f16_1 weights, cache and work a model of 3 billion parameters takes 2 to 3 GB, 7 billion 5 to 6, 13 billion 9 to 10. Where processor graphics stand beside a card, it may also be the wrong one of the two.",
-	Not:      "The hint about stack traces: it explains nothing here. A driver installed anew, PyTorch's variables.",
+	Not:      "The hint about stack traces: it explains nothing here. A driver installed again, PyTorch's variables.",
 	Cures: []cause.Cure{
 		{Fix: "use_smaller_model", Title: "A model that the card holds", Told: "2 GB: 1 billion parameters; 4 GB: 3 billion; 6 GB: 7 billion at `q4f16_1`, or at `q3f16_1`, the smallest. Before that look at what uses the card (Windows: Task Manager, Performance, GPU, dedicated memory) and close it.", Cost: "quality"},
 		{Fix: "select_gpu", Title: "See that it is the right card", Told: "`--device vulkan:1` (or `:0`) chooses; cards are numbered as the driver lists them (`vulkaninfo --summary`).", Cost: "free"},

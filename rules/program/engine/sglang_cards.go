@@ -312,12 +312,12 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/pictures", Kinds: onCard, Said: []string{"in get_image_feature", "in get_video_feature", "self.vision_tower(", "self.vision_model(", "in vision_eager_attention_forward", "managers/mm_utils.py"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "served, and ran out of the card as it read a picture",
-		Means:    "The traceback ends in the model's vision part. It reads each picture or clip whole, beside weights and KV pool: {asked} was needed, and {room} was left. What it needs grows with the pictures' size and number in one batch; the pool never shrinks for it.",
-		Not:      "A smaller `--chunked-prefill-size`: pictures are read before the prompt is cut into chunks. A shorter `--context-length`: the pool keeps its size.",
+		Headline: "served, and ran out of the card as it read an image",
+		Means:    "The traceback ends in the model's vision part. It reads each image or clip whole, beside weights and KV pool: {asked} was needed, and {room} was left. What it needs grows with the images' size and number in one batch; the pool never shrinks for it.",
+		Not:      "A smaller `--chunked-prefill-size`: images are read before the prompt is cut into chunks. A shorter `--context-length`: the pool keeps its size.",
 		Cures: []cause.Cure{
 			sglangLess,
-			as("lower_resolution", "Send smaller pictures, or fewer in a request", "Scale them down before they are sent: half the width and height is about a quarter of the tiles or patches; of a video fewer frames.", "fine detail"),
+			as("lower_resolution", "Send smaller images, or fewer in a request", "Scale them down before they are sent: half the width and height is about a quarter of the tiles or patches; of a video fewer frames.", "fine detail"),
 			sglangFewer,
 		},
 		Sources: []string{sglangCode + "managers/mm_utils.py", "https://docs.sglang.io/docs/basic_usage/glmv", sglangTuning},

@@ -34,7 +34,7 @@ const (
 	OneSlot        = "one request at a time unless set"
 	ServeCommand   = "vllm serve instead of a Python module"
 	SecondEngine   = "the V1 engine unless set"
-	PromptLimits   = "limits of pictures as JSON"
+	PromptLimits   = "limits of images as JSON"
 )
 
 // options are what programs have since a release, by upstream's tags and

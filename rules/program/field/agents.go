@@ -113,7 +113,7 @@ var (
 		},
 		Sources: program.Sources{"rl_games/README.md": "minibatch_size horizon_length num_actors", "IsaacLab/scripts/reinforcement_learning/rl_games/train.py": "--num_envs --headless"},
 	}, one(shortage{
-		means:  "num_actors x horizon_length observations lie on the card, beside the simulation of all environments, and the update works on `minibatch_size` of them; pictures as observations multiply all of it.",
+		means:  "num_actors x horizon_length observations lie on the card, beside the simulation of all environments, and the update works on `minibatch_size` of them; images as observations multiply all of it.",
 		not:    "Fewer epochs.",
 		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process"},
 		source: "rl_games/README.md",

@@ -9,18 +9,18 @@ var (
 		Name: "cellpose", Shown: "Cellpose", Work: "vision", Edits: "code",
 		Proofs:   []string{"cellpose/models.py", "cellpose/core.py", "cellpose/dynamics.py", "cellpose/__main__.py", "cellpose/resnet_torch.py", "cellpose/vit_sam.py", "cellpose/gui/"},
 		Commands: []string{"cellpose"},
-		Titles:   map[string]string{"lower_batch_size": "Fewer tiles at once", "lower_resolution": "Give it fewer pixels", "cpu_offload": "This picture on the CPU", "stream_dataset": "A volume plane by plane"},
+		Titles:   map[string]string{"lower_batch_size": "Fewer tiles at once", "lower_resolution": "Give it fewer pixels", "cpu_offload": "This image on the CPU", "stream_dataset": "A volume plane by plane"},
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same masks.", "lower_resolution": "Thin edges.", "cpu_offload": "Slower.", "stream_dataset": "Cells are joined between planes by overlap."},
 		Steps: steps{
 			"lower_batch_size": say("`model.eval(img, batch_size=1)` (8 tiles unless set), on the command line `--batch_size 1`. Training: `--train_batch_size 1` (8 before version 4)."),
-			"lower_resolution": say("Bin or crop the picture first. A small `diameter` enlarges it (30 / diameter): 15 means four times the pixels, in 3D eight times."),
-			"cpu_offload":      say("`CellposeModel(gpu=False)` for the one picture that is too large; GUI: \"use GPU\" off."),
+			"lower_resolution": say("Bin or crop the image first. A small `diameter` enlarges it (30 / diameter): 15 means four times the pixels, in 3D eight times."),
+			"cpu_offload":      say("`CellposeModel(gpu=False)` for the one image that is too large; GUI: \"use GPU\" off."),
 			"stream_dataset":   say("`do_3D=False, stitch_threshold=0.4` in place of `do_3D=True` (command line: `--stitch_threshold 0.4`)."),
 		},
 		Sources: program.Sources{"cellpose/cellpose/cli.py": "--batch_size --train_batch_size --diameter --do_3D --stitch_threshold"},
 	}, []shortage{{
 		id: "dynamics", said: []string{"cellpose/dynamics.py", "follow_flows", "steps_interp", "compute_masks", "masks_to_flows"}, source: "cellpose/cellpose/dynamics.py",
-		means: "The network was done: what failed is following the flows to the centres of the cells. That is done for the whole picture or volume at once, with arrays of all its pixels in 32 bit, whatever the batch was.",
+		means: "The network was done: what failed is following the flows to the centres of the cells. That is done for the whole image or volume at once, with arrays of all its pixels in 32 bit, whatever the batch was.",
 		not:   "A smaller `batch_size`: the tiles are over by then.",
 		fixes: []string{"lower_resolution", "stream_dataset", "cpu_offload"},
 	}, {
@@ -29,7 +29,7 @@ var (
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "cpu_offload"},
 		source: "cellpose/cellpose/models.py",
 	}}, one(shortage{
-		means:  "Picture, flows and probabilities lie in RAM as a whole: 3 or 4 numbers of 32 bit for each pixel, several times over while masks are made. A `diameter` below 30 enlarges the picture first, in 3D by its third power.",
+		means:  "Image, flows and probabilities lie in RAM as a whole: 3 or 4 numbers of 32 bit for each pixel, several times over while masks are made. A `diameter` below 30 enlarges the image first, in 3D by its third power.",
 		not:    "A smaller `batch_size`: it is about the graphics card.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "add_swap"},
 		source: "cellpose/cellpose/models.py",
@@ -48,12 +48,12 @@ var (
 		},
 		Sources: program.Sources{"stardist/stardist/models/base.py": "n_tiles predict_instances_big", "stardist/stardist/models/model2d.py": "train_patch_size train_batch_size"},
 	}, one(shortage{
-		means:  "A picture goes through the network in one piece unless `n_tiles` says otherwise, and 32 to 128 channels are kept for each of its pixels: its size decides. In training it is batch x patch.",
+		means:  "An image goes through the network in one piece unless `n_tiles` says otherwise, and 32 to 128 channels are kept for each of its pixels: its size decides. In training it is batch x patch.",
 		not:    "A smaller model: it has a few million weights.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "kill_stale_process"},
 		source: "stardist/stardist/models/base.py",
 	}), one(shortage{
-		means:  "For each pixel of the picture the network gives a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit: 100 numbers for each voxel. Tiles help the graphics card, not this: the result is put together in RAM.",
+		means:  "For each pixel of the image the network gives a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit: 100 numbers for each voxel. Tiles help the graphics card, not this: the result is put together in RAM.",
 		not:    "`n_tiles` alone.",
 		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
 		source: "stardist/stardist/models/base.py",
@@ -64,7 +64,7 @@ var (
 		Name: "sleap", Shown: "SLEAP", Work: "vision", Edits: "flags",
 		Proofs:   []string{"sleap/nn/", "sleap/gui/", "sleap/io/", "INFO:sleap.", "sleap-train", "sleap-track", "sleap_nn/"},
 		Commands: []string{"sleap-train", "sleap-track", "sleap-label"},
-		Titles:   map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Scale the pictures down", "use_smaller_model": "A smaller network"},
+		Titles:   map[string]string{"lower_batch_size": "Smaller batches", "lower_resolution": "Scale the images down", "use_smaller_model": "A smaller network"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Fine parts.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
 			"lower_batch_size":  say("Training: \"Batch Size\" 2 in the dialogue (`optimization.batch_size`, 4 or 8). Tracking: `sleap-track --batch_size 1` (4 unless set)."),

@@ -137,7 +137,7 @@ var (
 		Steps: steps{
 			"lower_batch_size": python("proba = np.concatenate([clf.predict_proba(part) for part in np.array_split(X_test, 20)])"),
 			"lowvram_mode":     python("clf = TabPFNClassifier(memory_saving_mode=True, n_estimators=4)   # version 2; version 1: N_ensemble_configurations=4, batch_size_inference=1"),
-			"lower_context":    say("10,000 rows, drawn at random or by class, and the 100 most useful columns: all training rows are read anew for each prediction."),
+			"lower_context":    say("10,000 rows, drawn at random or by class, and the 100 most useful columns: all training rows are read again for each prediction."),
 			"lower_parallel":   say("`n_estimators=1` for a trial (4 or 8 unless set, by release)."),
 		},
 		Sources: program.Sources{"TabPFN/src/tabpfn/classifier.py": "memory_saving_mode n_estimators fit_mode"},
@@ -166,7 +166,7 @@ var (
 		},
 		Sources: program.Sources{"autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml": "per_gpu_batch_size num_workers", "autogluon/tabular/src/autogluon/tabular/predictor/predictor.py": "excluded_model_types num_bag_folds ag_args_ensemble", "autogluon/core/src/autogluon/core/models/abstract/_auxiliary_params.py": "max_memory_usage_ratio"},
 	}, one(shortage{
-		means:  "Tables: several folds or models share a card (`num_gpus` is divided among them), or a large model such as TabPFN. Pictures and text: `env.per_gpu_batch_size` samples of a fine-tuned transformer.",
+		means:  "Tables: several folds or models share a card (`num_gpus` is divided among them), or a large model such as TabPFN. Images and text: `env.per_gpu_batch_size` samples of a fine-tuned transformer.",
 		not:    "A shorter `time_limit`.",
 		fixes:  []string{"lower_batch_size", "lower_num_workers", "kill_stale_process", "use_smaller_model"},
 		source: "autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml",

@@ -103,7 +103,7 @@ var (
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "stream_dataset": "Slower.", "lower_num_workers": "Slower.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
 			"lower_batch_size":  say("`--batch-size 16` (64 unless set; 50 in version 1: `--batch_size`)."),
-			"stream_dataset":    say("`--no-cache` (version 1: `--no_cache_mol`, `--cache_cutoff 0`): graphs are made anew in each epoch."),
+			"stream_dataset":    say("`--no-cache` (version 1: `--no_cache_mol`, `--cache_cutoff 0`): graphs are made again in each epoch."),
 			"lower_num_workers": say("`--num-workers 0` (version 1: `--num_workers 0`, 8 unless set)."),
 			"use_smaller_model": say("`--message-hidden-dim 300 --depth 3`."),
 		},

@@ -104,7 +104,7 @@ var (
 		Name: "umap", Shown: "UMAP", Work: "data", Edits: "code",
 		Proofs: []string{"umap/umap_.py", "umap/layouts.py", "umap/spectral.py", "pynndescent/", "umap/parametric_umap.py"},
 		Titles: map[string]string{"lower_resolution": "Fewer columns and neighbours", "use_smaller_model": "Another start than the spectral one", "stream_dataset": "Fit on a sample, transform the rest"},
-		Costs:  map[string]string{"lower_resolution": "Seldom visible.", "use_smaller_model": "The picture may lie otherwise.", "stream_dataset": "Rare groups."},
+		Costs:  map[string]string{"lower_resolution": "Seldom visible.", "use_smaller_model": "The image may lie otherwise.", "stream_dataset": "Rare groups."},
 		Steps: steps{
 			"lower_resolution":  say("PCA to 50 columns first, as float32; `n_neighbors=15` (its default), `low_memory=True` (its default since 0.5)."),
 			"use_smaller_model": python("reducer = umap.UMAP(init=\"pca\", low_memory=True, n_jobs=4)   # \"random\" needs least; the spectral start solves for eigenvectors of all points"),

@@ -47,7 +47,7 @@ var (
 		Name: "cp2k", Shown: "CP2K", Work: "science", Edits: "flags", Language: "other",
 		Proofs: []string{"CP2K|", "CP2K| version string", "cp2k.psmp", "cp2k.popt", "cp2k/src/", "1 CP2K"},
 		Titles: map[string]string{"shard_training": "Fewer ranks on a node, with threads", "lower_mem_fraction": "Bound the exact exchange", "lower_resolution": "A coarser grid or smaller basis", "raise_memory_limit": "Ask for all of the nodes' memory"},
-		Costs:  map[string]string{"shard_training": "Core hours.", "lower_mem_fraction": "Slower: integrals are made anew.", "lower_resolution": "Accuracy, with care.", "raise_memory_limit": "A longer wait."},
+		Costs:  map[string]string{"shard_training": "Core hours.", "lower_mem_fraction": "Slower: integrals are made again.", "lower_resolution": "Accuracy, with care.", "raise_memory_limit": "A longer wait."},
 		Steps: steps{
 			"shard_training":     say("cp2k.psmp with `OMP_NUM_THREADS=4` and a quarter of the ranks on each node; more nodes."),
 			"lower_mem_fraction": say("Hybrid functionals: `MAX_MEMORY` in the section HF/MEMORY is MB for each rank: (memory of the node - 2 GB x ranks) / ranks."),

@@ -14,11 +14,11 @@ import (
 var Chats = program.Program{
 	Work: "text-inference", Edits: "admin", Language: "python",
 	Titles: map[string]string{"lower_batch_size": "Embed fewer pieces at a time", "cpu_offload": "Embed on the processor", "use_smaller_model": "Use a smaller embedding model"},
-	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents have to be read anew."},
+	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents have to be read again."},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload":       apps.NoCard,
 		"lower_batch_size":  step.Paste("text", "Add documents in smaller portions, and large ones in parts."),
-		"use_smaller_model": step.Paste("text", "Choose a smaller embedding model in its settings; documents are read anew."),
+		"use_smaller_model": step.Paste("text", "Choose a smaller embedding model in its settings; documents are read again."),
 	},
 	Sources: apps.Visible,
 	Remedies: map[string][]cause.Remedy{
@@ -133,7 +133,7 @@ var Khoj = program.Program{
 		Cures: []cause.Cure{
 			apps.LookAtCard,
 			apps.Cure("cpu_offload", "Hide the card from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
-			apps.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed anew."),
+			apps.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed again."),
 		},
 		Sources: []string{"https://github.com/khoj-ai/khoj/blob/master/src/khoj/processor/embeddings.py", "https://github.com/khoj-ai/khoj/blob/master/src/khoj/utils/helpers.py"},
 	}),

@@ -17,10 +17,10 @@ var studioMLXCards = []cause.Card{
 		ID: "lm-studio/mlx-buffer", Kinds: []fact.Kind{fact.MLXBuffer},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted one piece of {asked} for a prompt; this Mac gives {limit} at most in one",
-		Means:    "The model is loaded and a prompt was being read. Metal has a largest size for one buffer, {limit} on this Mac, whatever is free, and LM Studio's MLX engine wanted {asked} at once: the attention of a long prompt, or of pictures, read in too large a piece.",
+		Means:    "The model is loaded and a prompt was being read. Metal has a largest size for one buffer, {limit} on this Mac, whatever is free, and LM Studio's MLX engine wanted {asked} at once: the attention of a long prompt, or of images, read in too large a piece.",
 		Not:      "A smaller quantisation, closing programs, a higher wired limit: the bound is for one buffer, and it holds no weights.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "A shorter prompt", Told: "A new chat, a shorter document, fewer or smaller pictures; half of the tokens make such a piece a quarter. A lower Context Length in the load settings keeps it there.", Cost: "less text at a time"},
+			{Fix: "lower_context", Title: "A shorter prompt", Told: "A new chat, a shorter document, fewer or smaller images; half of the tokens make such a piece a quarter. A lower Context Length in the load settings keeps it there.", Cost: "less text at a time"},
 			studioUpdate,
 			{Fix: "use_lower_quant", Title: "Or the same model as GGUF", Told: "LM Studio's llama.cpp engine reads prompts in pieces of 512 tokens: choose a GGUF in Discover.", Cost: "a download; slower on a Mac"},
 		},

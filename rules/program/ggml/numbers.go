@@ -225,7 +225,7 @@ func gpuName(c *ledger.Case) string {
 // moment is when a buffer was asked for while the program ran.
 func moment(c *ledger.Case) string {
 	if c.Phase == "inference" && c.Failure.Stage == "compute" {
-		return "The model was loaded and running; when it moved or tidied its cache, it reserved its working memory anew."
+		return "The model was loaded and running; when it moved or tidied its cache, it reserved its working memory again."
 	}
 	return ""
 }

@@ -59,10 +59,10 @@ var restCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/pictures", Kinds: ofGGML, If: when.All(diffuses, onGPU), Figures: numbers, Headline: "ran out of memory",
-		Means: "[[{asked} was refused. ]]The program loads text encoder, diffusion model and VAE, computes in steps, and then decodes; the log does not show clearly which of them it was. What grows with the picture is the work of a step and the decoding; what does not are the weights.",
+		Means: "[[{asked} was refused. ]]The program loads text encoder, diffusion model and VAE, computes in steps, and then decodes; the log does not show clearly which of them it was. What grows with the image is the work of a step and the decoding; what does not are the weights.",
 		Cures: []cause.Cure{
 			as("vae_tiling", "If the steps were done: decode in tiles", "faint seams at most"),
-			as("lower_resolution", "If it failed in a step: a smaller picture", "upscale afterwards"),
+			as("lower_resolution", "If it failed in a step: a smaller image", "upscale afterwards"),
 			as("cpu_offload", "If nothing was computed yet: weights in RAM", "slower"),
 			as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"),
 			as("close_other_apps", "And close what else uses that memory", "free"),

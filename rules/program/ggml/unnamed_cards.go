@@ -39,11 +39,11 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/after-context", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"graph splits", "graph nodes"}, Unsaid: []string{"draft", "mmproj", "clip_"}, If: when.All(bare, onGPU, above(512*units.MiB)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "had its model in place; then {asked} more did not fit on {gpu}",
-		Means: "The context and its working memory were made (\"graph splits\"), so the language model was loaded. A piece of {asked} after that is another model as a rule: for pictures, speech, embeddings or a draft, which KoboldCpp and others load beside it, and the layers of the first fill {gpu}.",
+		Means: "The context and its working memory were made (\"graph splits\"), so the language model was loaded. A piece of {asked} after that is another model as a rule: for images, speech, embeddings or a draft, which KoboldCpp and others load beside it, and the layers of the first fill {gpu}.",
 		Not:   "The crash or the service's restart after it: they only follow. A smaller batch or RAM limits.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Leave room for it on the card", Told: "Fewer layers there (`-ngl`; KoboldCpp: `--gpulayers`), {asked} at least; with several cards a smaller first number in `--tensor-split` (llama.cpp: `-ts`).", Cost: "slower text, or a fuller second card"},
-			{Fix: "use_lower_quant", Title: "Or the second model smaller", Told: "A quantised file of it (KoboldCpp: `--sdquant` for the picture model); or start without it, to see that it is this.", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "Or the second model smaller", Told: "A quantised file of it (KoboldCpp: `--sdquant` for the image model); or start without it, to see that it is this.", Cost: "slight loss of quality"},
 			freeCard,
 		},
 		Sources: []string{"https://github.com/LostRuins/koboldcpp/blob/concedo/koboldcpp.py", "llama.cpp/ggml/src/ggml-alloc.c"},

@@ -25,7 +25,7 @@ var PostgreSQL = program.Program{
 		Means:    "\"No space left on device\" is no disk here: the segment lies in /dev/shm, which is memory. A container has 64 MB of it unless told otherwise, and the workers of one parallel query share their hash tables and sorts through it. Errors after this one follow from it.",
 		Not:      "Freeing disk space, or more RAM: the size of /dev/shm is a setting.",
 		Cures: []cause.Cure{
-			{Fix: "raise_shm_size", Title: "Give the container more shared memory", Told: "Then create it anew (`docker compose up -d`); `df -h /dev/shm` inside shows the size.", Own: true, Cost: "None; what is used counts as RAM"},
+			{Fix: "raise_shm_size", Title: "Give the container more shared memory", Told: "Then create it again (`docker compose up -d`); `df -h /dev/shm` inside shows the size.", Own: true, Cost: "None; what is used counts as RAM"},
 			{Fix: "lower_parallel", Title: "Or no parallel queries", Own: true, Cost: "Large queries are slower"},
 			{Fix: "lower_batch_size", Title: "Or a smaller `work_mem`", Told: "It bounds each hash or sort of each worker: `ALTER SYSTEM SET work_mem = '16MB';`", Cost: "Large sorts go to disk"},
 		},

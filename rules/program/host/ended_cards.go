@@ -148,7 +148,7 @@ var endedCards = []cause.Card{
 			{Fix: "lower_num_workers", Title: "Bound {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "{bound}. Then restart it and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
 			{Fix: "add_swap", Title: "Swap, so that a peak does not kill", If: when.Not(fullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "raise_memory_limit", Title: "If that is the load it has: more RAM", Told: "The next size of the virtual machine, or the database on a machine of its own.", Cost: "Money"},
-			{Fix: "close_other_apps", Title: "Until then: start it anew by itself", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that the site is not down for long.", Cost: "Hides the cause"},
+			{Fix: "close_other_apps", Title: "Until then: start it again by itself", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that the site is not down for long.", Cost: "Hides the cause"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://dev.mysql.com/doc/refman/8.4/en/memory-use.html", "https://httpd.apache.org/docs/2.4/mod/mpm_common.html"},
 	},

@@ -125,7 +125,7 @@ var kernelCards = []cause.Card{
 		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed processes of {held} each: their sum reached the limit, not one of them",
-		Means:    "The memory limit of {whose} was reached by many small processes together, or by files in /dev/shm and other tmpfs, which count as well. The one named ({victim}) held {held}: making it smaller changes nothing. If the same program is killed again and again, something starts it anew each time.",
+		Means:    "The memory limit of {whose} was reached by many small processes together, or by files in /dev/shm and other tmpfs, which count as well. The one named ({victim}) held {held}: making it smaller changes nothing. If the same program is killed again and again, something starts it again each time.",
 		Not:      "Swap or more RAM in the machine: the limit stays where it is.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "See how many run, and the limit", Steps: limitSteps, Told: "Count them first: `ps -eo comm= | sort | uniq -c | sort -rn | head` inside the container; then `df -h /dev/shm /tmp`.", Cost: "Less for the rest of the machine"},

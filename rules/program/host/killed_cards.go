@@ -107,10 +107,10 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
-		Means:    bareKill + "A loop had gone through {done} of {all}: if what each turn keeps (decoded pictures, rows, objects in a list) fills RAM, the whole takes {times} times as much. " + otherKills,
+		Means:    bareKill + "A loop had gone through {done} of {all}: if what each turn keeps (decoded images, rows, objects in a list) fills RAM, the whole takes {times} times as much. " + otherKills,
 		Not:      "Settings of the graphics card. Swap, if memory climbs evenly: the end is far.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep less of each turn", Told: "Paths in place of decoded pictures; numbers in one array of their final type (`uint8`, `float32`), made before and filled in place, on the disk if it is large; results written out every thousand turns.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, in place of a list's append", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Keep less of each turn", Told: "Paths in place of decoded images; numbers in one array of their final type (`uint8`, `float32`), made before and filled in place, on the disk if it is large; results written out every thousand turns.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, in place of a list's append", Cost: "Some rewriting"},
 			askFree,
 			{Fix: "lower_num_workers", Title: "Several processes at once: fewer", Told: "Each holds what it works on, and often a copy of the data: `num_proc=1`, `n_jobs=1`, `num_workers=0`.", Cost: "Time"},
 		},

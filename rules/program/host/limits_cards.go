@@ -146,7 +146,7 @@ var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Stron
 	"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
 	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
 	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
-	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "See what it holds, and hold less", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations: a jump is one large load (pictures decoded at full size, files read whole), a climb something that is kept.", Cost: "Some rewriting"},
+	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "See what it holds, and hold less", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations: a jump is one large load (images decoded at full size, files read whole), a climb something that is kept.", Cost: "Some rewriting"},
 	cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
 
 var wslCards = []cause.Card{{

@@ -21,8 +21,8 @@ var (
 		Proofs: []string{"llava/train/", "llava/model/", "llava/serve/", "llava/eval/", "LLaVA/llava", "llava_trainer.py"},
 		Steps: spelling{
 			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16` (the scripts have 16 and 1, for cards of 80 GB)."),
-			"lower_context":          say("`--model_max_length 1024`; a picture takes 576 tokens of it in 1.5."),
-			"lower_resolution":       say("`--image_aspect_ratio pad`: `anyres` of 1.6 cuts a picture into up to five tiles, 2,880 tokens."),
+			"lower_context":          say("`--model_max_length 1024`; an image takes 576 tokens of it in 1.5."),
+			"lower_resolution":       say("`--image_aspect_ratio pad`: `anyres` of 1.6 cuts an image into up to five tiles, 2,880 tokens."),
 			"gradient_checkpointing": say("`--gradient_checkpointing True`, as in its scripts."),
 			"use_lora":               say("scripts/v1_5/finetune_lora.sh; add `--bits 4` for QLoRA (then with zero2.json)."),
 			"shard_training":         say("`--deepspeed ./scripts/zero3.json` over all cards."),
@@ -33,15 +33,15 @@ var (
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("llava", "The weights did not fit: 7B takes 14 GB at 16 bit beside the vision part, below 8 GB with `--load-4bit`; 13B 26 GB.", "A smaller picture: none was read yet.", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			loadOf("llava", "The weights did not fit: 7B takes 14 GB at 16 bit beside the vision part, below 8 GB with `--load-4bit`; 13B 26 GB.", "A smaller image: none was read yet.", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
 				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens a picture (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.",
+				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens an image (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.",
 				Not:      "Fewer cards with the same script: each then holds more.",
 				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
 			},
-			useOf("llava", "while it answered", "A picture is 576 tokens (2,880 with `anyres` in 1.6), and every picture and turn of a talk stays in the cache; 16-bit weights of 7B take 14 GB of the card before.", "Fewer output tokens: pictures and prompt come first.", "LLaVA/README.md", "load_in_4bit", "lower_resolution", "multi_gpu"),
+			useOf("llava", "while it answered", "An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a talk stays in the cache; 16-bit weights of 7B take 14 GB of the card before.", "Fewer output tokens: images and prompt come first.", "LLaVA/README.md", "load_in_4bit", "lower_resolution", "multi_gpu"),
 		},
 	}
 	// InternVL is OpenGVLab's, and its code on Hugging Face.
@@ -59,18 +59,18 @@ var (
 			"load_in_8bit":           step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, load_in_8bit=True, trust_remote_code=True).eval()"),
 			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
 		},
-		Titles: map[string]string{"lower_resolution": "Fewer tiles a picture"},
+		Titles: map[string]string{"lower_resolution": "Fewer tiles an image"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("internvl", "The weights did not fit: 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "Fewer tiles: no picture was read yet.", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
+			loadOf("internvl", "The weights did not fit: 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "Fewer tiles: no image was read yet.", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
 			{
 				ID: "internvl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "A picture is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.",
+				Means:    "An image is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.",
 				Not:      "More cards with ZeRO-1: each holds the whole model.",
 				Cures:    fixes("lower_resolution", "lower_batch_size", "shard_training"), Sources: []string{"InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh"},
 			},
-			useOf("internvl", "while it read pictures", "Each picture is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile; videos give that for every frame. All of them go through the vision part at once.", "Fewer output tokens: the pictures come first.", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
+			useOf("internvl", "while it read images", "Each image is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile; videos give that for every frame. All of them go through the vision part at once.", "Fewer output tokens: the images come first.", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// QwenVL are the scripts and utilities of Qwen2-VL to Qwen3-VL.
@@ -95,16 +95,16 @@ var (
 		Titles: map[string]string{"lower_resolution": "Fewer pixels, fewer frames"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("qwen-vl", "The weights did not fit: 2 GB a billion parameters at 16 bit, twice of that where no dtype was given to an older Transformers.", "Fewer pixels: no picture was read yet.", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
+			loadOf("qwen-vl", "The weights did not fit: 2 GB a billion parameters at 16 bit, twice of that where no dtype was given to an older Transformers.", "Fewer pixels: no image was read yet.", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
 			{
 				ID: "qwen-vl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.",
+				Means:    "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.",
 				Not:      "Fewer samples: one step is what fails.",
 				Cures:    fixes("lower_resolution", "use_lora", "lower_batch_size"), Sources: []string{"Qwen3-VL/qwen-vl-finetune/README.md"},
 			},
-			useOf("qwen-vl", "while it read pictures", "Pictures count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens a picture by default, 768 for each pair of video frames. Without flash attention the vision part keeps its scores, patches squared.",
-				"Fewer output tokens: the pictures come first.", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
+			useOf("qwen-vl", "while it read images", "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens an image by default, 768 for each pair of video frames. Without flash attention the vision part keeps its scores, patches squared.",
+				"Fewer output tokens: the images come first.", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
 		},
 	}
 	// MiniGPT4 is Vision-CAIR's.
@@ -115,13 +115,13 @@ var (
 		Steps: spelling{
 			"load_in_8bit":      config("# eval_configs/minigpt4_eval.yaml\nmodel:\n  low_resource: True   # 8 bit: 7B 11.5 GB, 13B 23 GB"),
 			"lower_batch_size":  config("# train_configs/...yaml, run:\nbatch_size_train: 1\nbatch_size_eval: 1"),
-			"lower_context":     say("In the page: beam search 1, which is its default, and a new chat: pictures and turns stay in the prompt."),
+			"lower_context":     say("In the page: beam search 1, which is its default, and a new chat: images and turns stay in the prompt."),
 			"use_smaller_model": say("Vicuna 7B in place of 13B: 11.5 GB in place of 23."),
 		},
 		Cards: []cause.Card{
 			loadOf("minigpt-4", "Language model and vision part did not fit: at 8 bit 11.5 GB with 7B and 23 GB with 13B (its README), twice of that for the language model with `low_resource: False`.", "A beam of 1: nothing was asked yet.", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
 			trainOf("minigpt-4", "The language model and the vision part are frozen, but lie on the card at 16 bit: 13B 26 GB, 7B 14 GB; `batch_size_train` x the length of the answers comes on top.", "A smaller learning part: one linear layer is all that is trained.", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
-			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B before a picture; beams multiply the cache, and pictures and turns of a chat stay in it.", "A smaller picture: each is scaled to one size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
+			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B before an image; beams multiply the cache, and images and turns of a chat stay in it.", "A smaller image: each is scaled to one size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
 		},
 	}
 	// LAVIS is Salesforce's, with BLIP-2 and InstructBLIP.
@@ -140,9 +140,9 @@ var (
 		},
 		Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			loadOf("lavis", "BLIP-2 is a vision part of 1 billion parameters and a language model of 2.7 to 13: at 32 bit, as it comes, about 15 GB with OPT 2.7B.", "A smaller picture: none was read yet.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
+			loadOf("lavis", "BLIP-2 is a vision part of 1 billion parameters and a language model of 2.7 to 13: at 32 bit, as it comes, about 15 GB with OPT 2.7B.", "A smaller image: none was read yet.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
 			trainOf("lavis", "The run files have batches for 16 cards of 40 GB (16 to 100 a card). In caption finetuning the vision part is trained as well, at 364 x 364 and 32 bit.", "Fewer epochs: one step is what fails.", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
-			useOf("lavis", "while it read pictures", "The model comes at 32 bit unless it is halved; beams (5 in generate) multiply the language model's cache by five, and samples in a batch come on top.", "Fewer words in the answer.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
+			useOf("lavis", "while it read images", "The model comes at 32 bit unless it is halved; beams (5 in generate) multiply the language model's cache by five, and samples in a batch come on top.", "Fewer words in the answer.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
 		},
 	}
 )
@@ -150,9 +150,9 @@ var (
 // inTiles are fewer tiles, in the training script or in code.
 func inTiles(c *ledger.Case) []step.Step {
 	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer pictures or frames in a sample."}}
+		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}}
 	}
-	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"picture.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
+	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
 }
 
 // fewerPictures are smaller batches of InternVL.
@@ -160,7 +160,7 @@ func fewerPictures(c *ledger.Case) []step.Step {
 	if c.Training() {
 		return []step.Step{{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}}
 	}
-	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer pictures or frames in it."}}
+	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."}}
 }
 
 // fewerPixels is the same for Qwen-VL.
@@ -168,5 +168,5 @@ func fewerPixels(c *ledger.Case) []step.Step {
 	if c.Training() {
 		return []step.Step{{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}}
 	}
-	return []step.Step{{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens a picture; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"}}
+	return []step.Step{{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"}}
 }

@@ -35,7 +35,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":             say("`worker.actor.micro_batch_size_per_device_for_update=1 worker.actor.micro_batch_size_per_device_for_experience=1` (verl's names do not exist here); the global batch stays."),
 			"lower_context":                say("`data.max_response_length=1024 data.max_prompt_length=1024`."),
-			"lower_resolution":             say("`data.max_pixels=1048576` (4194304 in its config): fewer tokens for each picture."),
+			"lower_resolution":             say("`data.max_pixels=1048576` (4194304 in its config): fewer tokens for each image."),
 			"lower_gpu_memory_utilization": say("`worker.rollout.gpu_memory_utilization=0.4` (0.6 in its config)."),
 			"offload_optimizer":            say("`worker.actor.offload.offload_params=true worker.actor.offload.offload_optimizer=true`, and `worker.ref.fsdp.enable_cpu_offload=true`."),
 			"use_lora":                     say("Its LoRA example: examples/qwen3_vl_4b_geo3k_grpo_lora.sh."),

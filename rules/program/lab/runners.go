@@ -90,7 +90,7 @@ var (
 			{
 				ID: "airllm/split", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "filled the computer's memory while it split the model into layers",
-				Means:    "At the first start the checkpoint is read shard by shard and written anew, layer by layer; a whole shard (5 to 10 GB) and the layers of it are in RAM meanwhile, on Colab's 12 GB too much for some models.",
+				Means:    "At the first start the checkpoint is read shard by shard and written again, layer by layer; a whole shard (5 to 10 GB) and the layers of it are in RAM meanwhile, on Colab's 12 GB too much for some models.",
 				Not:      "`compression`: the split comes before it.",
 				Cures: []cause.Cure{
 					{Fix: "add_swap"},

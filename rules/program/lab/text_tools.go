@@ -155,7 +155,7 @@ var (
 		Proofs:  []string{"onmt/", "OpenNMT-py", "onmt_train", "cuda OOM - batch removed"},
 		Steps: spelling{
 			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "batch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
-			"lower_context":          onmt("Preprocess anew with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "transforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
+			"lower_context":          onmt("Preprocess again with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "transforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
 			"mixed_precision":        onmt("A smaller model: `-rnn_size 256 -word_vec_size 256`, `-layers 2`, a vocabulary of 30,000 (`-src_vocab_size` in preprocess.py). 16 bit came with later versions.", "model_dtype: fp16"),
 			"gradient_checkpointing": config("use_ckpting: [ffn, mha]   # 3.0 and later"),
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),

@@ -30,7 +30,7 @@ var (
 		Sources: program.Sources{"generative-models/scripts/sampling/simple_video_sample.py": "--decoding_t --num_frames --version", "generative-models/scripts/sampling/simple_video_sample_4d.py": "--encoding_t"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `--decoding_t 1` to your command of simple_video_sample.py (default 14 frames decoded at once); SV4D also `--encoding_t 1`. Page: \"Decode n frames at a time\" 1, Low vram mode on."),
-			"lower_resolution": step.Paste("text", "Fewer frames (`--num_frames 14`, the version svd instead of svd_xt), a picture of 768 x 432 instead of 1024 x 576."),
+			"lower_resolution": step.Paste("text", "Fewer frames (`--num_frames 14`, the version svd instead of svd_xt), an image of 768 x 432 instead of 1024 x 576."),
 			"lowvram_mode":     step.Paste("text", "Streamlit page: Low vram mode. The script has none: diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2` needs under 8 GB."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time"},
@@ -51,7 +51,7 @@ var (
 			"use_smaller_model": step.Paste("text", "IF-I-L (0.9B) or IF-I-M instead of IF-I-XL (4.3B); without the third stage."),
 		},
 		Remedies: order("cpu_offload", "lowvram_mode", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("deepfloyd-if/stages", cause.ModelTooLarge, "Its text encoder, T5-XXL, is the largest part: about 9 GB at 16 bit (20 at 32) beside three diffusion stages. Its README counts 16 GB for the first two stages and 24 with the third, T5 on the processor.", "Smaller pictures: the stages have fixed sizes.", "IF/README.md", theirs("cpu_offload", "lowvram_mode", "use_smaller_model")...)},
+		Cards: []cause.Card{made("deepfloyd-if/stages", cause.ModelTooLarge, "Its text encoder, T5-XXL, is the largest part: about 9 GB at 16 bit (20 at 32) beside three diffusion stages. Its README counts 16 GB for the first two stages and 24 with the third, T5 on the processor.", "Smaller images: the stages have fixed sizes.", "IF/README.md", theirs("cpu_offload", "lowvram_mode", "use_smaller_model")...)},
 	}
 	// PixArt is PixArt-alpha and Sigma.
 	PixArt = program.Program{
@@ -78,12 +78,12 @@ var (
 		Sources: program.Sources{"AnimateDiff/scripts/animate.py": "--W --H --L --without-xformers", "AnimateDiff/configs/training/v1/training.yaml": "train_batch_size sample_size sample_n_frames"},
 		Steps: steps{
 			"lower_resolution": step.Paste("text", "`--W 384 --H 384` (default 512 x 512), then `--L 12` (16 frames)."),
-			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for pictures), `sample_size: 256`, `sample_n_frames: 8`"),
+			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for images), `sample_size: 256`, `sample_n_frames: 8`"),
 			"lowvram_mode":     step.Paste("text", "This code has no offload: diffusers' AnimateDiffPipeline with `enable_model_cpu_offload()` and `enable_vae_slicing()`, or ComfyUI's AnimateDiff-Evolved."),
 		},
 		Remedies: order("lower_resolution", "lower_batch_size", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("animatediff/step", "A training step: batch x frames x picture size, all frames through the frozen model, too.", "Fewer frames by option: that is for using it.", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
+			trained("animatediff/step", "A training step: batch x frames x image size, all frames through the frozen model, too.", "Fewer frames by option: that is for using it.", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
 			made("animatediff/run", cause.BatchTooLarge, "All frames go through at once, twice for guidance: 16 at 512 x 512 need about 12 GB with xformers, SDXL 13.", "Fewer steps: memory does not grow with them.", "AnimateDiff/README.md", theirs("lower_resolution", "lowvram_mode")...),
 		},
 	}
@@ -115,8 +115,8 @@ var (
 		},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("mochi/step", "Its fine-tuner is made for 80 GB: 37 frames need 50 GB, 61 need 64, 85 need 80, by its own table.", "Its offload: it is for using it.", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Fewer frames", "text", "Encode the videos anew with fewer frames (25 or 37) and set the same number in the config.", "Shorter movements are learned.")),
-			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: about 60 GB on one card, its README says; several cards split it without offload.", "A smaller picture: it is made for 848 x 480.", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
+			trained("mochi/step", "Its fine-tuner is made for 80 GB: 37 frames need 50 GB, 61 need 64, 85 need 80, by its own table.", "Its offload: it is for using it.", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "Shorter movements are learned.")),
+			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: about 60 GB on one card, its README says; several cards split it without offload.", "A smaller image: it is made for 848 x 480.", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
 		},
 	}
 	// LTXVideo is Lightricks' own code.
@@ -185,7 +185,7 @@ var (
 		Remedies: order("use_smaller_model", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("hunyuandit/step", "Training all weights needs 20 GB with everything on, 30 without offloading, its README says; a LoRA about 16 (kohya's trainer).", "Leaving the prompt's model out: it is not there in training.", "HunyuanDiT/README.md", theirs("gradient_checkpointing", "lower_batch_size", "lower_resolution")...),
-			made("hunyuandit/run", cause.ModelTooLarge, "11 GB do for the picture model alone; DialogGen, which rewrites the prompt, brings it to 32 GB, or 22 at 4 bit.", "Fewer steps: the weights stay.", "HunyuanDiT/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution")...),
+			made("hunyuandit/run", cause.ModelTooLarge, "11 GB do for the image model alone; DialogGen, which rewrites the prompt, brings it to 32 GB, or 22 at 4 bit.", "Fewer steps: the weights stay.", "HunyuanDiT/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution")...),
 		},
 	}
 	// Talking and moving faces.
@@ -212,7 +212,7 @@ var (
 		Sources: program.Sources{"SadTalker/inference.py": "--batch_size --size --enhancer --background_enhancer --preprocess --cpu"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("text", "`--batch_size 1` (default 2; the page's slider: batch size in generation)."),
-			"lower_resolution":  step.Paste("text", "`--size 256` instead of 512, `--preprocess crop` instead of full, and a picture of 1000 pixels or smaller."),
+			"lower_resolution":  step.Paste("text", "`--size 256` instead of 512, `--preprocess crop` instead of full, and an image of 1000 pixels or smaller."),
 			"use_smaller_model": step.Paste("text", "Without `--enhancer gfpgan` and `--background_enhancer realesrgan`: enhance the finished film instead."),
 			"stream_dataset":    step.Paste("text", "A shorter sound, in parts of a minute: all frames lie in RAM until the film is written."),
 		},
@@ -220,7 +220,7 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("sadtalker/frames", "All frames of the film, 25 a second, lie in RAM until it is written, with `--preprocess full` at the whole picture's size, and once more if an enhancer works on them.", "A smaller batch: it counts on the card.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
+			filledRAM("sadtalker/frames", "All frames of the film, 25 a second, lie in RAM until it is written, with `--preprocess full` at the whole image's size, and once more if an enhancer works on them.", "A smaller batch: it counts on the card.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
 			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out while an enhancer worked on the film", "The film itself was made; the enhancer takes each frame at its size, with tiles of 400 pixels for the background.", "A smaller batch: the film was done.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
 			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames at once, of 256 or 512 pixels.", "A shorter sound: frames go batch after batch on the card.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
@@ -303,12 +303,12 @@ var (
 		Proofs:  []string{"OOTDiffusion/", "run_ootd.py", "gradio_ootd.py", "pipelines_ootd/", "inference_ootd"},
 		Sources: program.Sources{"OOTDiffusion/run/run_ootd.py": "--sample --gpu_id --model_type --step"},
 		Steps: steps{
-			"lower_batch_size": step.Paste("text", "Add `--sample 1` to your command of run_ootd.py (default 4 pictures at once); the page: Images 1."),
+			"lower_batch_size": step.Paste("text", "Add `--sample 1` to your command of run_ootd.py (default 4 images at once); the page: Images 1."),
 			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another card; gradio_ootd.py wants two cards as it comes (hd on 0, dc on 1): give both the number that you have, or load one of them."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "One picture at a time", "select_gpu": "One model on each card"},
+		Titles:   map[string]string{"lower_batch_size": "One image at a time", "select_gpu": "One model on each card"},
 		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` (4) pictures of 768 x 1024 are made at once, by two UNets at 16 bit; pose and parsing models share the card.", "Fewer steps: memory does not grow with them.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
+		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` (4) images of 768 x 1024 are made at once, by two UNets at 16 bit; pose and parsing models share the card.", "Fewer steps: memory does not grow with them.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
 	}
 	InstantID = program.Program{
 		Name: "instantid", Shown: "InstantID", Work: "image-generation", Edits: "code", Language: "python",

@@ -109,7 +109,7 @@ var uncounted = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": with
 
 // Tiles is what programs share that mend or enlarge pictures.
 var Tiles = program.Program{
-	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Smaller pictures", "cpu_offload": "Run it on the processor", "half_precision": "16 bit"},
+	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Smaller images", "cpu_offload": "Run it on the processor", "half_precision": "16 bit"},
 	Costs:  map[string]string{"vae_tiling": "Slower.", "lower_resolution": "Detail.", "cpu_offload": "Many times slower."}, Effects: uncounted,
 }
 

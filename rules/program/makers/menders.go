@@ -36,14 +36,14 @@ var (
 		Sources: program.Sources{"CodeFormer/inference_codeformer.py": "--bg_tile --bg_upsampler --face_upsample --upscale --detection_model --has_aligned"},
 		Steps: steps{
 			"vae_tiling":        step.Paste("text", "Add `--bg_tile 200` (default 400) for the background, or leave out `--bg_upsampler` and `--face_upsample`."),
-			"lower_resolution":  step.Paste("text", "`-s 1` (default 2), and scale pictures or videos of more than 2000 pixels down first: faces are looked for in the whole picture."),
+			"lower_resolution":  step.Paste("text", "`-s 1` (default 2), and scale images or videos of more than 2000 pixels down first: faces are looked for in the whole image."),
 			"use_smaller_model": step.Paste("text", "`--detection_model retinaface_mobile0.25` or YOLOv5n."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "A smaller face detector", "vae_tiling": "Smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out while looking for faces", "The detector takes the WHOLE picture at its own size; the faces themselves are mended at 512 x 512.", "Smaller background tiles: the background comes later.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
-			made("codeformer/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background grow with the picture.", "`-w`: it weighs quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out while looking for faces", "The detector takes the WHOLE image at its own size; the faces themselves are mended at 512 x 512.", "Smaller background tiles: the background comes later.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			made("codeformer/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background grow with the image.", "`-w`: it weighs quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	GFPGAN = program.Program{
@@ -52,13 +52,13 @@ var (
 		Sources: program.Sources{"GFPGAN/inference_gfpgan.py": "--bg_tile --bg_upsampler --upscale --aligned"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `--bg_tile 200` (default 400), or `--bg_upsampler none`: the background stays as it is then."),
-			"lower_resolution": step.Paste("text", "`-s 1` (default 2), and scale large pictures down first: faces are looked for in the whole picture."),
+			"lower_resolution": step.Paste("text", "`-s 1` (default 2), and scale large images down first: faces are looked for in the whole image."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("gfpgan/step", "A training step: `batch_size_per_gpu` faces of 512 x 512 with StyleGAN's decoder and its discriminators.", "`num_worker_per_gpu`: workers take system memory.", "GFPGAN/options/train_gfpgan_v1.yml", cure("lower_batch_size", "A smaller batch", "text", "In the options file: `batch_size_per_gpu: 1` (3 there).", "Slower.")),
-			made("gfpgan/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background (Real-ESRGAN) grow with the picture.", "`-v`: the models are of one size.", "GFPGAN/inference_gfpgan.py", theirs("vae_tiling", "lower_resolution")...),
+			made("gfpgan/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background (Real-ESRGAN) grow with the image.", "`-v`: the models are of one size.", "GFPGAN/inference_gfpgan.py", theirs("vae_tiling", "lower_resolution")...),
 		},
 	}
 	// SUPIR restores with SDXL and LLaVA.
@@ -73,10 +73,10 @@ var (
 			"lower_resolution":  step.Paste("text", "`--upscale 1`, then 2; `--num_samples 1`."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Without LLaVA", "lowvram_mode": "All of its savings"},
-		Costs:    map[string]string{"use_smaller_model": "You describe the picture."},
+		Costs:    map[string]string{"use_smaller_model": "You describe the image."},
 		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out while loading or asking LLaVA, which describes the picture", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it takes the second.", "Tiles: they are for the diffusion model's VAE.", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out while loading or asking LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it takes the second.", "Tiles: they are for the diffusion model's VAE.", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
 			made("supir/run", cause.ModelTooLarge, "SDXL with a control network at the RESULT's size, beside LLaVA 13B if both share the card. Without options it loads 32 bit weights and decodes in one piece.", "Fewer steps: memory does not grow with them.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
@@ -95,7 +95,7 @@ var (
 		Remedies: order("vae_tiling", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("diffbir/step", "A training step of the control network, at 512 x 512.", "Tiles: they are for using it.", "DiffBIR/configs/train/train_stage2.yaml", cure("lower_batch_size", "A smaller batch", "text", "In the training YAML: a smaller `batch_size` of the data set.", "Slower.")),
-			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the picture at the RESULT's size in one piece unless its own option for tiles is given; LLaVA as captioner lies beside them.", "Fewer steps: memory does not grow with them.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
+			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the image at the RESULT's size in one piece unless its own option for tiles is given; LLaVA as captioner lies beside them.", "Fewer steps: memory does not grow with them.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	StableSR = program.Program{
@@ -109,7 +109,7 @@ var (
 		},
 		Remedies: order("lower_batch_size", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("stablesr/step", "A training step of Stable Diffusion with its own encoder for the small picture.", "Tiles: they are for using it.", "StableSR/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
+			trained("stablesr/step", "A training step of Stable Diffusion with its own encoder for the small image.", "Tiles: they are for using it.", "StableSR/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
 			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 9 to 10 GB with two samples; larger results go by their size, and about 18 GB with tiles of the size as they come.", "Fewer steps: memory does not grow with them.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
 		},
 	}
@@ -122,13 +122,13 @@ var (
 			"lowvram_mode":      step.Paste("text", "Start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command (attention in slices, VAE in tiles, parts of the model in RAM)."),
 			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
 			"half_precision":    step.Paste("text", "Without `--no-half`."),
-			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual pictures) instead of a diffusion model."),
+			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
 			"cpu_offload":       step.Paste("text", "`--device=cpu`: lama takes seconds there."),
 		},
 		Titles:   map[string]string{"lowvram_mode": "Its memory savings", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out while erasing: the picture went in too large a piece", "Erase models take the picture, or the part around the mask, in one piece by the HD strategy; a mask over all of a large picture makes that the whole of it.", "Its memory options: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out while erasing: the image went in too large a piece", "Erase models take the image, or the part around the mask, in one piece by the HD strategy; a mask over all of a large image makes that the whole of it.", "Its memory options: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
 			made("iopaint/run", cause.ModelTooLarge, "Diffusion models lie on the card as a whole unless `--cpu-offload` is given, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -139,12 +139,12 @@ var (
 		Sources: program.Sources{"rembg/README.md": "OMP_NUM_THREADS", "rembg/rembg/commands/i_command.py": "-a -m", "rembg/rembg/sessions/base.py": "providers"},
 		Steps: steps{
 			"use_smaller_model":  step.Paste("python", "session = new_session(\"u2net\")   # or isnet-general-use; birefnet-general and bria-rmbg take 1024 x 1024 and several GB\nresult = remove(image, session=session)"),
-			"lower_batch_size":   step.Paste("python", "session = new_session(\"u2net\")   # once, not for each picture\nresults = (remove(image, session=session) for image in images)"),
+			"lower_batch_size":   step.Paste("python", "session = new_session(\"u2net\")   # once, not for each image\nresults = (remove(image, session=session) for image in images)"),
 			"cpu_offload":        step.Paste("python", "session = new_session(\"u2net\", providers=[\"CPUExecutionProvider\"])"),
-			"lower_resolution":   step.Paste("text", "Without `-a` (alpha_matting=True): matting solves an equation for every pixel of the ORIGINAL picture in RAM; or scale it to 1000 pixels first."),
+			"lower_resolution":   step.Paste("text", "Without `-a` (alpha_matting=True): matting solves an equation for every pixel of the ORIGINAL image in RAM; or scale it to 1000 pixels first."),
 			"raise_memory_limit": step.Paste("text", "A server: one worker at a time, 2 GB for u2net and 8 for birefnet or bria at least."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "One session for all pictures", "lower_resolution": "Without alpha matting", "use_smaller_model": "A smaller model"},
+		Titles:   map[string]string{"lower_batch_size": "One session for all images", "lower_resolution": "Without alpha matting", "use_smaller_model": "A smaller model"},
 		Costs:    map[string]string{"lower_resolution": "Harder edges of hair."},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload")},
 		Like:     []*program.Program{&Tiles},
@@ -152,16 +152,16 @@ var (
 			{
 				ID: "rembg/matting", Kinds: slices.Concat(inRAM, []fact.Kind{fact.NumpyAlloc}), Said: []string{"pymatting", "alpha_matting_cutout", "estimate_alpha_cf"}, Cause: cause.HostMemory, Weight: cause.Decisive,
 				Headline: "ran out of RAM while matting the edges",
-				Means:    "`alpha_matting=True` (`-a`) solves an equation with an entry for each pixel and its neighbours of the ORIGINAL picture, in RAM: several hundred bytes a pixel, so that a photo of 24 megapixels needs many GB. The model itself sees 320 or 1024 pixels only.",
+				Means:    "`alpha_matting=True` (`-a`) solves an equation with an entry for each pixel and its neighbours of the ORIGINAL image, in RAM: several hundred bytes a pixel, so that a photo of 24 megapixels needs many GB. The model itself sees 320 or 1024 pixels only.",
 				Not:      "A smaller model or a graphics card: matting runs on the processor.",
 				Cures:    append(theirs("lower_resolution"), cure("raise_memory_limit", "Or mask small, cut large", "python", "mask = remove(image.resize((1000, 1000 * image.height // image.width)), only_mask=True).resize(image.size)", "Softer edges.")),
 				Sources:  []string{"rembg/rembg/bg.py"},
 			},
 			{
 				ID: "rembg/model", Kinds: ortKinds, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out while its model looked at the picture[[: {asked} refused]]",
-				Means:    "The picture's size hardly counts: u2net sees 320 x 320 pixels, isnet, birefnet and bria 1024 x 1024, ten times as many; birefnet is the largest by far. `remove()` without a session of your own loads a model for each call.",
-				Not:      "Smaller pictures: they are scaled anyway.",
+				Headline: "ran out while its model looked at the image[[: {asked} refused]]",
+				Means:    "The image's size hardly counts: u2net sees 320 x 320 pixels, isnet, birefnet and bria 1024 x 1024, ten times as many; birefnet is the largest by far. `remove()` without a session of your own loads a model for each call.",
+				Not:      "Smaller images: they are scaled anyway.",
 				Cures:    theirs("use_smaller_model", "lower_batch_size", "cpu_offload"),
 				Sources:  []string{"rembg/rembg/sessions/birefnet_general.py", "rembg/rembg/sessions/u2net.py"},
 			},
@@ -174,7 +174,7 @@ var (
 		Sources: program.Sources{"Marigold/script/depth/run.py": "--fp16 --half_precision --processing_res --ensemble_size --batch_size"},
 		Steps: steps{
 			"half_precision":   step.Paste("text", "Add `--fp16`."),
-			"lower_resolution": step.Paste("text", "`--processing_res 768` (0 takes the picture's own size), then 512."),
+			"lower_resolution": step.Paste("text", "`--processing_res 768` (0 takes the image's own size), then 512."),
 			"lower_batch_size": step.Paste("text", "`--batch_size 1` and a smaller `--ensemble_size`: predictions of an ensemble go through together."),
 		},
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
@@ -193,11 +193,11 @@ var (
 			"restart_session":  step.Paste("text", "Restart the notebook's kernel after the first failure: the traceback keeps what was on the card."),
 		},
 		Titles:   map[string]string{"lower_resolution": "A lower render_factor"},
-		Costs:    map[string]string{"lower_resolution": "Colour at lower detail; the picture keeps its own."},
+		Costs:    map[string]string{"lower_resolution": "Colour at lower detail; the image keeps its own."},
 		Remedies: order("lower_resolution", "restart_session", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("deoldify/step", "Training goes up in sizes (64, 128, 192 and more), each with a smaller batch: `bs` and `sz` in the notebook's cells; a GAN's critic beside it.", "render_factor: it is for using it.", "DeOldify/ColorizeTrainingStable.ipynb", cure("lower_batch_size", "Half of bs in that cell", "text", "`bs=bs//2` in the cell of this size, after a restart of the kernel.", "Slower.")),
-			made("deoldify/colour", cause.BatchTooLarge, "The model sees a square of render_factor x 16 pixels, whatever the picture's size: 35 is 560 x 560. Colours are laid over the original afterwards. \"render_factor was set too high\" is DeOldify giving the picture back as it was.", "A smaller picture file: render_factor counts.", "DeOldify/deoldify/filters.py", theirs("lower_resolution", "restart_session", "close_other_apps")...),
+			made("deoldify/colour", cause.BatchTooLarge, "The model sees a square of render_factor x 16 pixels, whatever the image's size: 35 is 560 x 560. Colours are laid over the original afterwards. \"render_factor was set too high\" is DeOldify giving the image back as it was.", "A smaller image file: render_factor counts.", "DeOldify/deoldify/filters.py", theirs("lower_resolution", "restart_session", "close_other_apps")...),
 		},
 	}
 	// NeuralStyle is Justin Johnson's in Lua, and its port to PyTorch.
@@ -206,18 +206,18 @@ var (
 		Proofs:  []string{"neural_style.lua", "neural-style/", "neural-style-pt", "neural_style_pt"},
 		Sources: program.Sources{"neural-style/README.md": "-image_size -optimizer -backend -gpu -multigpu_strategy", "neural-style-pt/neural_style.py": "-multidevice_strategy"},
 		Steps: steps{
-			"lower_resolution": step.Paste("text", "`-image_size 256` (default 512, the long side): about a quarter; `-style_scale 0.5` for the style picture."),
+			"lower_resolution": step.Paste("text", "`-image_size 256` (default 512, the long side): about a quarter; `-style_scale 0.5` for the style image."),
 			"optimizer_8bit":   step.Paste("text", "`-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with adam other weights may look better."),
 			"multi_gpu":        step.Paste("text", "`-gpu 0,1` with `-multigpu_strategy 6` (neural-style-pt: `-multidevice_strategy`): layers from that number on the second card."),
 			"cpu_offload":      step.Paste("text", "`-gpu -1` (neural-style-pt: `-gpu c`)."),
 		},
-		Titles:   map[string]string{"optimizer_8bit": "ADAM and cuDNN instead of L-BFGS", "lower_resolution": "A smaller picture", "multi_gpu": "Split the layers over two cards"},
+		Titles:   map[string]string{"optimizer_8bit": "ADAM and cuDNN instead of L-BFGS", "lower_resolution": "A smaller image", "multi_gpu": "Split the layers over two cards"},
 		Costs:    map[string]string{"optimizer_8bit": "Weights to tune.", "lower_resolution": "Detail."},
 		Remedies: order("optimizer_8bit", "lower_resolution", "multi_gpu", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "neural-style/picture", Kinds: onCard, If: func(c *ledger.Case) bool { return !inside(c) && !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]: the picture is too large for its settings",
-			Means:    "VGG's layers are kept at the picture's size for the way back, and L-BFGS, the default, keeps many copies of the picture besides: 3.5 GB at 512 pixels, four times that at 1024.",
+			Headline: "ran out of graphics memory[[ ({total})]]: the image is too large for its settings",
+			Means:    "VGG's layers are kept at the image's size for the backward pass, and L-BFGS, the default, keeps many copies of the image besides: 3.5 GB at 512 pixels, four times that at 1024.",
 			Not:      "Fewer iterations: memory does not grow with them.",
 			Cures:    theirs("optimizer_8bit", "lower_resolution", "multi_gpu"), Sources: []string{"neural-style/README.md", "neural-style-pt/README.md"},
 		}},
@@ -234,13 +234,13 @@ var (
 			"select_gpu":       step.Paste("text", "`-g 1` for another card, `-g -1` for the processor: the first lines list the cards; an integrated one has little."),
 			"lower_resolution": step.Paste("text", "A smaller factor (`-s 2`), twice if need be."),
 		},
-		Titles:   map[string]string{"lower_parallel": "One picture at a time", "select_gpu": "The right card", "vae_tiling": "Smaller tiles"},
+		Titles:   map[string]string{"lower_parallel": "One image at a time", "select_gpu": "The right card", "vae_tiling": "Smaller tiles"},
 		Remedies: order("vae_tiling", "lower_parallel", "select_gpu"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "ncnn-vulkan/tile", Kinds: slices.Concat(vulkan, onCard), If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory: its tiles are too large for what is free",
-			Means:    "It chooses the tile by what the card says is there, not by what other programs leave, and works on two tiles at once. \"vkAllocateMemory failed\" repeats for each, and the picture that comes out is black or has holes.",
-			Not:      "A smaller picture: tiles have the same size whatever it is.",
+			Means:    "It chooses the tile by what the card says is there, not by what other programs leave, and works on two tiles at once. \"vkAllocateMemory failed\" repeats for each, and the image that comes out is black or has holes.",
+			Not:      "A smaller image: tiles have the same size whatever it is.",
 			Cures:    theirs("vae_tiling", "lower_parallel", "select_gpu"), Sources: []string{"waifu2x-ncnn-vulkan/src/main.cpp", "waifu2x-ncnn-vulkan/README.md"},
 		}},
 	}

@@ -164,21 +164,21 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/vision", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text part was in place; the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with a picture.",
+		Means: "The text part was in place; the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with an image.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
 			update,
-			says("use_smaller_model", "Or a smaller vision model, or smaller pictures", "Pictures of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
+			says("use_smaller_model", "Or a smaller vision model, or smaller images", "Images of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
 		},
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", threads + "16496"}, Solved: 1,
 	},
 	{
 		ID: "ollama/one-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), large), Figures: loadFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: one request wanted {asked} of working memory",
-		Means: "The model was loaded and ran; the working memory for one request was refused. One of {asked} comes from what that request holds: a large picture or document, a long prompt, or a long `num_ctx` without flash attention. The same request fails again.",
+		Means: "The model was loaded and ran; the working memory for one request was refused. One of {asked} comes from what that request holds: a large image or document, a long prompt, or a long `num_ctx` without flash attention. The same request fails again.",
 		Not:   "Restarting Ollama, or a larger `num_ctx`.",
 		Cures: []cause.Cure{
-			says("lower_batch_size", "Send less in one request", "A document page by page, one picture at a time, made smaller first (1024 pixels are enough for most text).", "more requests"),
+			says("lower_batch_size", "Send less in one request", "A document page by page, one image at a time, made smaller first (1024 pixels are enough for most text).", "more requests"),
 			does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall),
 			does("enable_flash_attention", "Or flash attention, where the model has it", "", "free", steps["enable_flash_attention"]),
 		},
@@ -189,7 +189,7 @@ var loadCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory at a request: {asked} of working memory did not fit",
 		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Another model that is still loaded (5 minutes after its last use, unless set otherwise) is the usual reason where two take turns, such as a chat and a vision model; else the plan was too tight. The log does not say what else is on the card.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load anew at each change", look),
+			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load again at each change", look),
 			lessAtOnce,
 			does("lower_gpu_memory_utilization", "Or keep 2 GiB free", "", "a few layers run on the processor", room(1)),
 		},

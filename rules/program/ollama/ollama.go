@@ -72,7 +72,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 	"upgrade_version": func(c *ledger.Case) []step.Step {
 		switch {
 		case inDocker(c):
-			return []step.Step{{Kind: "shell", Text: "docker pull ollama/ollama   # then start the container anew; models stay in its volume"}}
+			return []step.Step{{Kind: "shell", Text: "docker pull ollama/ollama   # then start the container again; models stay in its volume"}}
 		case c.Windows() || c.Reader.OS == "mac":
 			return []step.Step{told("Take the installer from ollama.com; models are kept.")}
 		case c.Reader.OS == "linux":

@@ -37,7 +37,7 @@ var runCards = []cause.Card{
 	{
 		ID: "ollama/display", Kinds: ggml.AtWork, Said: []string{"Failed to pin framebuffer", "amdgpu_dm", "flip_done timed out"}, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "filled the card that also drives your screen",
-		Means: "The graphics driver could not place the screen's own picture (-12: no memory), and seconds later Ollama's scratch memory could not grow. Model and context were planned to the brim on the card of the desktop; scratch memory grows while it works, so a longer prompt tips it over. No sizes are printed, nor the model.",
+		Means: "The graphics driver could not place the screen's own image (-12: no memory), and seconds later Ollama's scratch memory could not grow. Model and context were planned to the brim on the card of the desktop; scratch memory grows while it works, so a longer prompt tips it over. No sizes are printed, nor the model.",
 		Not:   "Loading it again as it was: it loads, and fails when it works.",
 		Cures: []cause.Cure{
 			either(when.Not(noReserve), does("fewer_gpu_layers", "Keep 2 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.", "some layers run on the processor", brim(2))),

@@ -23,7 +23,7 @@ var (
 			"lower_num_workers":      say("`--opts DATA.NUM_WORKERS 2`."),
 		},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("swin-transformer/step", "It failed in a training step: 128 pictures for EACH card by default, in mixed precision already; the configs are meant for eight cards of 32 GB.", "More cards: `--batch-size` is that of one.", "Swin-Transformer/get_started.md",
+		Cards: []cause.Card{paperStep("swin-transformer/step", "It failed in a training step: 128 images for EACH card by default, in mixed precision already; the configs are meant for eight cards of 32 GB.", "More cards: `--batch-size` is that of one.", "Swin-Transformer/get_started.md",
 			own("lower_batch_size", "gradient_checkpointing", "use_smaller_model")...)},
 	}
 	// ConvNeXt is Facebook's.
@@ -39,7 +39,7 @@ var (
 			"lower_num_workers": say("`--num_workers 2`."),
 		},
 		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("convnext/step", "It failed in a training step: 64 pictures for each card by default, at 32 bit unless `--use_amp true` is given.", "More cards: `--batch_size` is that of one.", "ConvNeXt/main.py",
+		Cards: []cause.Card{paperStep("convnext/step", "It failed in a training step: 64 images for each card by default, at 32 bit unless `--use_amp true` is given.", "More cards: `--batch_size` is that of one.", "ConvNeXt/main.py",
 			own("lower_batch_size", "mixed_precision", "lower_resolution")...)},
 	}
 	// MAE is the masked autoencoder of Facebook.
@@ -68,7 +68,7 @@ var (
 			"lower_resolution":       say("`--num_frames 8` (default 16: half the tokens), then `--input_size 160`."),
 			"lower_num_workers":      say("`--num_workers 2`: each decodes whole videos in RAM."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Fewer frames, smaller pictures"},
+		Titles:   map[string]string{"lower_resolution": "Fewer frames, smaller images"},
 		Costs:    map[string]string{"lower_resolution": "Accuracy."},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{paperStep("videomae/step", "It failed in a training step. A clip of 16 frames is 1568 tokens, all attending to each other; fine-tuning takes each clip `--num_sample` (2) times, so that `--batch_size 8` is 16 clips.", "More cards: `--batch_size` is that of one.", "VideoMAE/run_class_finetuning.py",
@@ -80,20 +80,20 @@ var (
 		Proofs:  []string{"dinov2/train/", "dinov2/eval/", "dinov2/models/vision_transformer.py", "facebookresearch_dinov2_main", "dinov2/fsdp/", "facebookresearch_dinov3"},
 		Sources: program.Sources{"dinov2/dinov2/configs/ssl_default_config.yaml": "batch_size_per_gpu local_crops_number num_workers", "dinov2/dinov2/layers/attention.py": "XFORMERS_DISABLED"},
 		Steps: spelling{
-			"lower_batch_size":    say("Its own training: `train.batch_size_per_gpu=32` (default 64) at the end of the command. As a backbone: fewer pictures at a time, inside `with torch.inference_mode():` unless you train it."),
+			"lower_batch_size":    say("Its own training: `train.batch_size_per_gpu=32` (default 64) at the end of the command. As a backbone: fewer images at a time, inside `with torch.inference_mode():` unless you train it."),
 			"lower_resolution":    say("Fewer patches: sides are cut into 14 pixels, so 518 x 518 are 1369 tokens and 1036 x 1036 four times as many. Its own training: `crops.local_crops_number=4` (default 8)."),
 			"use_smaller_model":   step.Paste("python", "backbone = torch.hub.load(\"facebookresearch/dinov2\", \"dinov2_vits14\").eval().cuda()   # 21 M weights; vitb14 86, vitl14 300, vitg14 1100"),
 			"efficient_attention": say("Install xformers for your PyTorch: without it (\"xFormers is not available\") this code writes the whole matrix of attention, batch x heads x tokens x tokens."),
 			"mixed_precision":     step.Paste("python", "with torch.autocast(\"cuda\", dtype=torch.bfloat16):\n    features = backbone(images)"),
 			"lower_num_workers":   say("`train.num_workers=2` (default 10 a card)."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Smaller pictures"},
+		Titles:   map[string]string{"lower_resolution": "Smaller images"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "efficient_attention", "use_smaller_model", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
 		Cards: notInside([]cause.Card{
 			paperPart("dinov2/attention", []string{"dinov2/layers/attention.py", "q @ k.transpose"}, cause.BatchTooLarge, "ran out in attention[[: {asked} refused]]",
 				"Without xformers this code writes out the scores of all pairs of patches: batch x heads x tokens squared. Twice the side is sixteen times that. Weights that are trained, or a missing `inference_mode`, keep it for every layer.", "Allocator settings: it is one piece of work.", "dinov2/dinov2/layers/attention.py", own("efficient_attention", "lower_resolution", "lower_batch_size")...),
-			paperStep("dinov2/step", "It failed in a training step. Each picture becomes 2 large and 8 small crops, for a student and a teacher; batch_size_per_gpu (64) is for ONE card.", "Fewer epochs, another optimizer: the crops fill it.", "dinov2/dinov2/configs/ssl_default_config.yaml", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("dinov2/run", cause.BatchTooLarge, "It failed while features were computed: pictures x patches of 14 x 14 pixels, at 32 bit unless told otherwise.", "Allocator settings: it is one piece of work.", "dinov2/hubconf.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+			paperStep("dinov2/step", "It failed in a training step. Each image becomes 2 large and 8 small crops, for a student and a teacher; batch_size_per_gpu (64) is for ONE card.", "Fewer epochs, another optimizer: the crops fill it.", "dinov2/dinov2/configs/ssl_default_config.yaml", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("dinov2/run", cause.BatchTooLarge, "It failed while features were computed: images x patches of 14 x 14 pixels, at 32 bit unless told otherwise.", "Allocator settings: it is one piece of work.", "dinov2/hubconf.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		}),
 	}
 	// BLIP is Salesforce's first.
@@ -122,7 +122,7 @@ var (
 		Costs:  map[string]string{"lower_resolution": "Accuracy.", "cpu_offload": "Slower."},
 		Like:   []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("mmaction2/step", "It failed in a training step: batch (of ONE card) x frames x picture size; the configs are meant for eight cards.", "More cards: the batch is that of one.", "mmaction2/configs/recognition/slowfast/slowfast_r50_8xb8-4x16x1-256e_kinetics400-rgb.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+			paperStep("mmaction2/step", "It failed in a training step: batch (of ONE card) x frames x image size; the configs are meant for eight cards.", "More cards: the batch is that of one.", "mmaction2/configs/recognition/slowfast/slowfast_r50_8xb8-4x16x1-256e_kinetics400-rgb.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 			paperRun("mmaction2/test", cause.BatchTooLarge, "It failed in testing. A 3D model tests each video as 10 clips x 3 crops, 30 views, which all go to the card at once although the batch is 1.", "The batch: it is 1 there.", "mmaction2/docs/en/get_started/faq.md", own("cpu_offload", "lower_resolution")...),
 		},
 	}
@@ -144,7 +144,7 @@ var (
 		Sources: program.Sources{"segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/model.py": "encoder_name decoder_channels encoder_depth"},
 		Steps: spelling{
 			"lower_batch_size":  step.Paste("python", "loader = DataLoader(dataset, batch_size=2, shuffle=True)   # accumulate gradients for the same result"),
-			"lower_resolution":  say("Train on crops (256 or 512 pixels, multiples of 32) instead of whole pictures, and predict whole ones in tiles."),
+			"lower_resolution":  say("Train on crops (256 or 512 pixels, multiples of 32) instead of whole images, and predict whole ones in tiles."),
 			"use_smaller_model": step.Paste("python", "model = smp.Unet(\"resnet18\", decoder_channels=(128, 64, 32, 16, 8), classes=1)   # your own classes; default (256, 128, 64, 32, 16)"),
 			"mixed_precision":   step.Paste("python", "scaler = torch.amp.GradScaler(\"cuda\")\nwith torch.autocast(\"cuda\"):\n    loss = loss_fn(model(images), masks)\nscaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()"),
 		},
@@ -152,7 +152,7 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Less context in each crop."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperPart("segmentation-models/decoder", []string{"segmentation_models_pytorch/decoders/", "segmentation_models_pytorch/unet/", "segmentation_models_pytorch/base/modules.py"}, cause.BatchTooLarge, "ran out in the decoder, at nearly the pictures' full size",
+			paperPart("segmentation-models/decoder", []string{"segmentation_models_pytorch/decoders/", "segmentation_models_pytorch/unet/", "segmentation_models_pytorch/base/modules.py"}, cause.BatchTooLarge, "ran out in the decoder, at nearly the images' full size",
 				"The last blocks of the decoder work at half and at full size, so that batch x height x width decides, more than the encoder: a quarter of it at half the side. Training keeps every block's result; a validation without `torch.no_grad()` does so too.", "A smaller encoder alone: these layers are the decoder's.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 			paperStep("segmentation-models/step", "It failed in a training step: batch x height x width decides, at 32 bit unless autocast is used.", "`num_workers`: workers take system memory.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
@@ -171,8 +171,8 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			paperStep("mit-semseg/step", "It failed in a training step. The short side is drawn from `imgSizes` at each step, up to 1000 for the long one, so that it may die at a random step, when the largest come together.", "`TRAIN.workers`: they take system memory.", "semantic-segmentation-pytorch/mit_semseg/config/defaults.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("mit-semseg/eval", cause.BatchTooLarge, "It failed in evaluation or test: scores of all 150 classes at the ORIGINAL picture's size, 150 x height x width x 4 bytes, added up over five scales: 6.7 GiB at 3000 x 4000.", "The batch: it is 1 there.", "semantic-segmentation-pytorch/eval_multipro.py",
-				cause.Cure{Fix: "lower_resolution", Title: "Smaller originals, fewer scales", Kind: "text", Text: "Scale the pictures down first (half the side is a quarter), and `DATASET.imgSizes \"(300, 450)\"`.", Cost: "Coarser edges."}),
+			paperRun("mit-semseg/eval", cause.BatchTooLarge, "It failed in evaluation or test: scores of all 150 classes at the ORIGINAL image's size, 150 x height x width x 4 bytes, added up over five scales: 6.7 GiB at 3000 x 4000.", "The batch: it is 1 there.", "semantic-segmentation-pytorch/eval_multipro.py",
+				cause.Cure{Fix: "lower_resolution", Title: "Smaller originals, fewer scales", Kind: "text", Text: "Scale the images down first (half the side is a quarter), and `DATASET.imgSizes \"(300, 450)\"`.", Cost: "Coarser edges."}),
 		},
 	}
 	// HRNetSegmentation is HRNet for segmentation, with OCR.
@@ -188,9 +188,9 @@ var (
 		},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("hrnet/step", "It failed in a training step. HRNet keeps its features at a quarter of the picture's size through all stages, so it needs more than others of its class; the batch is that of ONE card.", "More cards: BATCH_SIZE_PER_GPU is that of one.", "HRNet-Semantic-Segmentation/lib/config/default.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("hrnet/validate", cause.BatchTooLarge, "It failed in validation or test, where pictures go in at TEST.IMAGE_SIZE (2048 x 1024), four times a training crop, TEST.BATCH_SIZE_PER_GPU at a time.", "TRAIN.IMAGE_SIZE: testing has its own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
-				cause.Cure{Fix: "lower_batch_size", Title: "One picture at a time in validation", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1`, without MULTI_SCALE and FLIP.", Cost: "Slower."}, cause.Cure{Fix: "use_smaller_model"}),
+			paperStep("hrnet/step", "It failed in a training step. HRNet keeps its features at a quarter of the image's size through all stages, so it needs more than others of its class; the batch is that of ONE card.", "More cards: BATCH_SIZE_PER_GPU is that of one.", "HRNet-Semantic-Segmentation/lib/config/default.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("hrnet/validate", cause.BatchTooLarge, "It failed in validation or test, where images go in at TEST.IMAGE_SIZE (2048 x 1024), four times a training crop, TEST.BATCH_SIZE_PER_GPU at a time.", "TRAIN.IMAGE_SIZE: testing has its own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
+				cause.Cure{Fix: "lower_batch_size", Title: "One image at a time in validation", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1`, without MULTI_SCALE and FLIP.", Cost: "Slower."}, cause.Cure{Fix: "use_smaller_model"}),
 		},
 	}
 	// OpenPCDet finds objects in point clouds.
@@ -240,7 +240,7 @@ var (
 		Proofs:  []string{"Depth-Anything-V2/", "Depth-Anything/", "depth_anything_v2/", "depth_anything/"},
 		Sources: program.Sources{"Depth-Anything-V2/run.py": "--input-size --encoder", "Depth-Anything-V2/metric_depth/train.py": "--bs --img-size"},
 		Steps: spelling{
-			"lower_resolution":  halve("run.py", "--input-size", "392", " (default 518; rounded to 14): the short side is scaled to it, so a long narrow picture or panorama has many more patches than a square one. Training: `--img-size 392`."),
+			"lower_resolution":  halve("run.py", "--input-size", "392", " (default 518; rounded to 14): the short side is scaled to it, so a long narrow image or panorama has many more patches than a square one. Training: `--img-size 392`."),
 			"use_smaller_model": say("`--encoder vits` or `vitb` instead of `vitl`, with its own weights."),
 			"lower_batch_size":  say("Training: `--bs 1` (default 2, a card)."),
 			"half_precision":    step.Paste("python", "with torch.autocast(\"cuda\"):\n    depth = model.infer_image(image, 392)"),
@@ -249,7 +249,7 @@ var (
 		Remedies: ways("lower_resolution", "use_smaller_model", "half_precision", "lower_batch_size"), Like: []*program.Program{&trainer.Vision},
 		Cards: notInside([]cause.Card{
 			paperStep("depth-anything/step", "It failed in a training step: 518 x 518 pixels are 1369 patches, at 32 bit; vitl has 335 million weights with Adam.", "More cards: `--bs` is that of one.", "Depth-Anything-V2/metric_depth/train.py", own("lower_batch_size", "use_smaller_model", "lower_resolution")...),
-			paperRun("depth-anything/run", cause.BatchTooLarge, "The SHORT side is scaled to `--input-size` (518), so that a wide picture has many patches; without xformers attention writes the scores of all pairs of them.", "A smaller picture file of the same shape: it is scaled anyway.", "Depth-Anything-V2/depth_anything_v2/dpt.py", own("lower_resolution", "use_smaller_model", "half_precision")...),
+			paperRun("depth-anything/run", cause.BatchTooLarge, "The SHORT side is scaled to `--input-size` (518), so that a wide image has many patches; without xformers attention writes the scores of all pairs of them.", "A smaller image file of the same shape: it is scaled anyway.", "Depth-Anything-V2/depth_anything_v2/dpt.py", own("lower_resolution", "use_smaller_model", "half_precision")...),
 		}),
 	}
 	// BiRefNet cuts out what is in front.
@@ -264,11 +264,11 @@ var (
 			"use_smaller_model": say("BiRefNet_lite (Swin-T) instead of Swin-L; training: `self.bb` in config.py."),
 			"lower_num_workers": say("In config.py: `self.load_all = False` and a smaller `self.num_workers`."),
 		},
-		Titles:   map[string]string{"half_precision": "Compute at 16 bit", "lower_resolution": "Smaller pictures"},
+		Titles:   map[string]string{"half_precision": "Compute at 16 bit", "lower_resolution": "Smaller images"},
 		Remedies: ways("lower_batch_size", "half_precision", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: notInside([]cause.Card{
-			paperStep("birefnet/step", "It failed in a training step. Its README counts 24 to 38 GB for batch 2 on each of two cards at 1024 x 1024: smaller cards need a smaller picture or backbone.", "More cards: each needs as much.", "BiRefNet/README.md", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("birefnet/run", cause.BatchTooLarge, "Its README counts 4.8 GB for a picture of 1024 x 1024 at 32 bit, 3.5 at 16; larger inputs (dynamic, 2K) grow with the pixels. Without `torch.no_grad()` every layer's result is kept.", "A smaller file: what you scale it to counts.", "BiRefNet/README.md", own("half_precision", "lower_resolution", "use_smaller_model")...),
+			paperStep("birefnet/step", "It failed in a training step. Its README counts 24 to 38 GB for batch 2 on each of two cards at 1024 x 1024: smaller cards need a smaller image or backbone.", "More cards: each needs as much.", "BiRefNet/README.md", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("birefnet/run", cause.BatchTooLarge, "Its README counts 4.8 GB for an image of 1024 x 1024 at 32 bit, 3.5 at 16; larger inputs (dynamic, 2K) grow with the pixels. Without `torch.no_grad()` every layer's result is kept.", "A smaller file: what you scale it to counts.", "BiRefNet/README.md", own("half_precision", "lower_resolution", "use_smaller_model")...),
 		}),
 	}
 )

@@ -66,9 +66,9 @@ const above = 120
 func cached(id string, said []string, option, source string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: trainer.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory while it kept pictures there",
+		Headline: "ran out of the computer's own memory while it kept images there",
 		Means:    "`" + option + "` keeps every picture of the data set decoded in RAM, about 0.9 MB each at 640 x 480 and 1.2 at 640 x 640, whatever the JPEG's size is. Each rank of a launch keeps a copy of its own.",
-		Not:      "A smaller batch or picture size for the card's sake: it is RAM that is full.",
+		Not:      "A smaller batch or image size for the card's sake: it is RAM that is full.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Without that option", Kind: "text", Text: "Leave `" + option + "` out of your command: pictures are read from the disk then.", Cost: "Somewhat slower epochs on slow disks."},
 			{Fix: "lower_num_workers"}, {Fix: "add_swap", Cost: "Slow while it is used."},

@@ -16,7 +16,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  say("In the options file: halve `batch_size_per_gpu` and every entry of `mini_batch_sizes`."),
 			"lower_resolution":  say("In the options file: end `gt_sizes` earlier, such as [128,160,192,256,256,256], and `gt_size: 256`."),
-			"vae_tiling":        say("`python demo.py ... --tile 512 --tile_overlap 32`: without `--tile` pictures go in whole."),
+			"vae_tiling":        say("`python demo.py ... --tile 512 --tile_overlap 32`: without `--tile` images go in whole."),
 			"lower_num_workers": say("In the options file: `num_worker_per_gpu: 2`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Smaller patches in the later stages", "vae_tiling": "Restore in tiles"},
@@ -24,7 +24,7 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			paperStep("restormer/step", "It failed in a training step. Training is progressive: patches grow from 128 to 384 pixels at fixed iterations (92,000, 156,000 and so on; \"Updating Patch_Size to\"), with batches that are meant for eight cards, so that it can run for a day and then die at such a step.", "Starting again at the same settings: it dies at the same iteration.", "Restormer/basicsr/train.py", own("lower_batch_size", "lower_resolution")...),
-			paperRun("restormer/whole", cause.BatchTooLarge, "It failed on a picture that went in whole: memory grows with its pixels, about a quarter at half the side.", "A smaller batch: it is one picture.", "Restormer/demo.py", own("vae_tiling")...),
+			paperRun("restormer/whole", cause.BatchTooLarge, "It failed on an image that went in whole: memory grows with its pixels, about a quarter at half the side.", "A smaller batch: it is one image.", "Restormer/demo.py", own("vae_tiling")...),
 		},
 	}
 	// SwinIR's script for testing is in KAIR, too.
@@ -33,14 +33,14 @@ var (
 		Proofs:  []string{"SwinIR/main_test", "SwinIR/models/", "SwinIR-main/", "SwinIR/predict.py"},
 		Sources: program.Sources{"SwinIR/main_test_swinir.py": "--tile --tile_overlap --large_model --task"},
 		Steps: spelling{
-			"vae_tiling":        say("Add `--tile 400` (a multiple of the window, 8; JPEG models 7), then 200: without it pictures go in whole."),
-			"lower_resolution":  say("Scale the picture down before: half the width and height is a quarter."),
+			"vae_tiling":        say("Add `--tile 400` (a multiple of the window, 8; JPEG models 7), then 200: without it images go in whole."),
+			"lower_resolution":  say("Scale the image down before: half the width and height is a quarter."),
 			"use_smaller_model": say("Without `--large_model`; `--task lightweight_sr` where it does."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "A smaller model", "lower_resolution": "A smaller picture", "vae_tiling": "Restore in tiles"},
+		Titles:   map[string]string{"use_smaller_model": "A smaller model", "lower_resolution": "A smaller image", "vae_tiling": "Restore in tiles"},
 		Costs:    map[string]string{"vae_tiling": "Slower; seams hardly show (--tile_overlap 32).", "lower_resolution": "Detail."},
 		Remedies: ways("vae_tiling", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: notInside([]cause.Card{paperRun("swinir/whole", cause.BatchTooLarge, "It failed on a picture that went in whole: 180 channels at the INPUT's size in every layer, so its pixels decide.", "A smaller scale factor: the work is done at the input's size.", "SwinIR/main_test_swinir.py", own("vae_tiling", "lower_resolution", "use_smaller_model")...)}),
+		Cards: notInside([]cause.Card{paperRun("swinir/whole", cause.BatchTooLarge, "It failed on an image that went in whole: 180 channels at the INPUT's size in every layer, so its pixels decide.", "A smaller scale factor: the work is done at the input's size.", "SwinIR/main_test_swinir.py", own("vae_tiling", "lower_resolution", "use_smaller_model")...)}),
 	}
 	// KAIR trains SwinIR, VRT, RVRT and USRNet.
 	KAIR = program.Program{
@@ -76,8 +76,8 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Train on crops"},
 		Remedies: ways("lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("pix2pixhd/step", "It failed in a training step. By default pictures are scaled to 1024 pixels in width and go in whole, with three discriminators' features besides: 11 GB at 1024 x 512 and 24 at 2048 x 1024.", "`--batchSize`, if it is 1: the picture's size is what is left.", "pix2pixHD/README.md", own("lower_resolution", "mixed_precision", "use_smaller_model")...),
-			paperRun("pix2pixhd/test", cause.BatchTooLarge, "It failed in testing, where pictures go in whole at `--loadSize`, not as crops.", "`--batchSize`: testing has 1.", "pix2pixHD/options/base_options.py", own("lower_resolution", "use_smaller_model")...),
+			paperStep("pix2pixhd/step", "It failed in a training step. By default images are scaled to 1024 pixels in width and go in whole, with three discriminators' features besides: 11 GB at 1024 x 512 and 24 at 2048 x 1024.", "`--batchSize`, if it is 1: the image's size is what is left.", "pix2pixHD/README.md", own("lower_resolution", "mixed_precision", "use_smaller_model")...),
+			paperRun("pix2pixhd/test", cause.BatchTooLarge, "It failed in testing, where images go in whole at `--loadSize`, not as crops.", "`--batchSize`: testing has 1.", "pix2pixHD/options/base_options.py", own("lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// SPADE is GauGAN.
@@ -119,13 +119,13 @@ var (
 			"gradient_checkpointing": say("Add `--reversible`: the results of layers are computed again instead of kept, whatever `--depth` is."),
 			"mixed_precision":        say("Add `--fp16` with `--deepspeed`; `--amp` needs apex."),
 			"efficient_attention":    say("`--attn_types full,axial_row,axial_col,conv_like` instead of full alone."),
-			"use_smaller_model":      say("A smaller `--depth` and `--dim`; a VAE with fewer tokens a picture: OpenAI's and VQGAN f=8 make 1024, VQGAN f=16 256."),
+			"use_smaller_model":      say("A smaller `--depth` and `--dim`; a VAE with fewer tokens an image: OpenAI's and VQGAN f=8 make 1024, VQGAN f=16 256."),
 		},
 		Titles:   map[string]string{"gradient_checkpointing": "A reversible network"},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "efficient_attention", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("dalle-pytorch/step", "It failed in a training step. A picture is 256 or 1024 tokens by its VAE, and full attention writes the scores of all pairs in each layer and head; every layer's results are kept unless the network is reversible.", "A smaller picture: the VAE's number of tokens counts.", "DALLE-pytorch/train_dalle.py", own("gradient_checkpointing", "lower_batch_size", "efficient_attention")...),
-			paperRun("dalle-pytorch/generate", cause.BatchTooLarge, "It failed while pictures were made, `--batch_size` (4) at once.", "A reversible network: it counts in training.", "DALLE-pytorch/generate.py", cause.Cure{Fix: "lower_batch_size", Title: "One picture at a time", Kind: "text", Text: "`--batch_size 1` in your command of `generate.py`.", Cost: "Slower."}),
+			paperStep("dalle-pytorch/step", "It failed in a training step. An image is 256 or 1024 tokens by its VAE, and full attention writes the scores of all pairs in each layer and head; every layer's results are kept unless the network is reversible.", "A smaller image: the VAE's number of tokens counts.", "DALLE-pytorch/train_dalle.py", own("gradient_checkpointing", "lower_batch_size", "efficient_attention")...),
+			paperRun("dalle-pytorch/generate", cause.BatchTooLarge, "It failed while images were made, `--batch_size` (4) at once.", "A reversible network: it counts in training.", "DALLE-pytorch/generate.py", cause.Cure{Fix: "lower_batch_size", Title: "One image at a time", Kind: "text", Text: "`--batch_size 1` in your command of `generate.py`.", Cost: "Slower."}),
 		},
 	}
 )

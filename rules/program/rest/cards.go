@@ -36,8 +36,8 @@ var sizeCards = []cause.Card{
 		Not:      "More memory, swap, closing programs.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Another version of the program or library", Told: "The newest, or the one before; if it stays, report it with this number and the smallest input that shows it.", Cost: "some minutes"},
-			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "It runs: the other one is damaged, empty or too large in one side; load or make it anew. It fails as well: a bug.", Cost: "some minutes"},
-			{Fix: "lower_batch_size", If: model, Title: "Less at once: it may be an overflow", Told: "Counts past 2^31 (2,147,483,648) overflow in 32 bits: half the batch, the length or the picture stays below.", Cost: "slower"},
+			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "It runs: the other one is damaged, empty or too large in one side; load or make it again. It fails as well: a bug.", Cost: "some minutes"},
+			{Fix: "lower_batch_size", If: model, Title: "Less at once: it may be an overflow", Told: "Counts past 2^31 (2,147,483,648) overflow in 32 bits: half the batch, the length or the image stays below.", Cost: "slower"},
 		},
 		Sources: []string{"https://en.cppreference.com/w/cpp/language/implicit_conversion"},
 	},
@@ -58,7 +58,7 @@ var sizeCards = []cause.Card{
 	{
 		ID: "rest/one-piece", If: onePiece,
 		Headline: "wanted {asked} in one piece",
-		Means:    "A single array of {asked} is rarely meant. It is the product of sides: all pairs of something (boxes, positions, rows), a picture or a text far larger than usual, or all the data at once.[[ It was refused with {free} free.]] If a small input runs, it is the size of the input; if that fails alike, a side is wrong.",
+		Means:    "A single array of {asked} is rarely meant. It is the product of sides: all pairs of something (boxes, positions, rows), an image or a text far larger than usual, or all the data at once.[[ It was refused with {free} free.]] If a small input runs, it is the size of the input; if that fails alike, a side is wrong.",
 		Not:      "Closing other programs, or a little more memory.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the sides before that step", Told: "Sides x bytes of a number (4 for 32 bit) must give {asked}: the side that you did not expect is the fault.", Cost: "free"},
@@ -109,7 +109,7 @@ var cardCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Batch 1 to see that it runs, then double it", Told: "By the script's option or its configuration; the learning rate may have to go down with it.", Cost: "slower"},
 			lookCard, lookAny, lookMac,
-			{Fix: "lower_resolution", Title: "Smaller samples", Told: "Half the width and height of pictures is a quarter of the work kept, half the length about half.", Cost: "detail"},
+			{Fix: "lower_resolution", Title: "Smaller samples", Told: "Half the width and height of images is a quarter of the work kept, half the length about half.", Cost: "detail"},
 		},
 		Sources: []string{cudaMalloc},
 	},

@@ -49,8 +49,8 @@ var (
 		Sources: []string{"https://docs.chaos.com/display/VMAX/V-Ray+GPU", "https://help.autodesk.com/view/ARNOL/ENU/?guid=arnold_user_guide_ac_gpu_html"},
 	}, nil)
 	OpenCLPictures = onCard("darktable", "darktable", "rendering", []string{"darktable", "[dt_opencl", "opencl_pixelpipe"}, cause.Card{
-		Headline: "had no graphics memory for a step of the picture",
-		Means:    "Each module holds the picture several times in 32-bit floats: 45 megapixels are 720 MiB a copy. darktable then goes on with tiles or on the processor, more slowly; it ends only where that fails too.",
+		Headline: "had no graphics memory for a step of the image",
+		Means:    "Each module holds the image several times in 32-bit floats: 45 megapixels are 720 MiB a copy. darktable then goes on with tiles or on the processor, more slowly; it ends only where that fails too.",
 		Not:      "Fewer modules that are switched off already.",
 		Cures: []cause.Cure{
 			do("limit_framework_preallocation", "Let it take less of the card", "slower", "Preferences, Processing: resources \"small\" or \"default\"; old versions: `opencl_memory_headroom=800` in darktablerc."),

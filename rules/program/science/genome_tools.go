@@ -57,7 +57,7 @@ var (
 		Not:      "Fewer threads: the tables are shared.",
 		Cures: []cause.Cure{
 			do("lower_batch_size", "Fewer reads for the first assembly", "seldom any contiguity", "`--asm-coverage 40 --genome-size 100m` (your own size): the longest reads only; not with `--meta`. Or `filtlong`."),
-			do("upgrade_version", "Go on, do not start anew", "free", "`--resume` on a larger node; corrected reads (`--nano-hq`, `--pacbio-hifi`) need less than raw ones."),
+			do("upgrade_version", "Go on, do not start again", "free", "`--resume` on a larger node; corrected reads (`--nano-hq`, `--pacbio-hifi`) need less than raw ones."),
 			do("raise_memory_limit", "A node with what it needs", "a queue", ""),
 		},
 		Sources: []string{"Flye/docs/FAQ.md", "Flye/flye/assembly/assemble.py"},
@@ -130,10 +130,10 @@ var (
 	}, program.Sources{"osrm-backend/src/tools/routed.cpp": "--mmap", "osmium-tool/man/osmium-extract.md": "-b"})
 	AliceVision = tool("alicevision", "Meshroom or AliceVision", "vision", []string{"aliceVision_", "aliceVision/", "[aliceVision", "Meshroom", "meshroom_", "Not enough GPU memory to compute a single tile"}, cause.Card{
 		Headline: "ran out of memory in a node of its graph",
-		Means:    "Nodes differ: DepthMap needs the graphics card, by pixels and neighbouring views; Meshing and Texturing need RAM, by points and by the side of the texture; FeatureExtraction a few GB for each picture that it works on at once. The node's own log names it.",
+		Means:    "Nodes differ: DepthMap needs the graphics card, by pixels and neighbouring views; Meshing and Texturing need RAM, by points and by the side of the texture; FeatureExtraction a few GB for each image that it works on at once. The node's own log names it.",
 		Not:      "Computing all nodes again: those that are done are kept.",
 		Cures: []cause.Cure{
-			do("lower_resolution", "DepthMap: half the pictures' size", "detail", "`downscale` 4 in place of 2, `maxTCams` 6 in place of 10; close what else is on the card."),
+			do("lower_resolution", "DepthMap: half the images' size", "detail", "`downscale` 4 in place of 2, `maxTCams` 6 in place of 10; close what else is on the card."),
 			do("lower_batch_size", "Meshing: fewer points", "detail", "`maxInputPoints` 10,000,000 (50 million unless set) and `maxPoints` 1,000,000 (5 million); `estimateSpaceFromSfM` on."),
 			do("lower_num_workers", "FeatureExtraction and Texturing: less at once", "slower", "`maxThreads` 2; `textureSide` 4096 in place of 8192, `downscale` 2."),
 		},
@@ -141,7 +141,7 @@ var (
 	}, nil)
 	OpenMVS = tool("openmvs", "OpenMVS", "vision", []string{"DensifyPointCloud", "ReconstructMesh", "RefineMesh", "TextureMesh", "[App     ]", "OpenMVS"}, cause.Card{
 		Headline: "ran out of RAM",
-		Means:    "Pictures x pixels decide: DensifyPointCloud holds a depth map for each picture, ReconstructMesh a tetrahedron for each point, RefineMesh the pictures again at full size, TextureMesh all of them with the atlas.",
+		Means:    "Images x pixels decide: DensifyPointCloud holds a depth map for each image, ReconstructMesh a tetrahedron for each point, RefineMesh the images again at full size, TextureMesh all of them with the atlas.",
 		Not:      "A graphics card: only depth maps are made there.",
 		Cures: []cause.Cure{
 			do("lower_resolution", "A level coarser", "detail", "`--resolution-level 2 --max-resolution 1600` in DensifyPointCloud (1 and 2560 unless set), `--resolution-level 2` in RefineMesh and TextureMesh."),

@@ -26,7 +26,7 @@ var Theano = program.Program{
 		Means:    "One node of Theano's graph asked the card for its result; \"Apply node\" names it and its inputs' shapes below: the first side is the batch as a rule. In training all activations stay until the backward pass is through.[[ Only {free} of {total} was free.]] It says MemoryError, but it is the card's.",
 		Not:      "More RAM or swap.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch", Cost: "slower per sample", Told: "The size that the iterator or `fit(batch_size=)` gets; shorter sequences or smaller pictures do as much. Validation on the whole set in one call: in batches."},
+			{Fix: "lower_batch_size", Title: "Halve the batch", Cost: "slower per sample", Told: "The size that the iterator or `fit(batch_size=)` gets; shorter sequences or smaller images do as much. Validation on the whole set in one call: in batches."},
 			{Fix: "limit_framework_preallocation", Title: "What Theano keeps", Cost: "slower", Kind: "env", Text: "export THEANO_FLAGS=allow_gc=True,optimizer_including=local_remove_all_assert,gpuarray.preallocate=-1", Told: "Before the start: intermediate results are let go at once, and no pool is kept (old back end: `lib.cnmem=0`). With cuDNN `dnn.conv.algo_fwd=small,dnn.conv.algo_bwd_filter=none,dnn.conv.algo_bwd_data=none` needs no workspace."},
 			lookPlain,
 		},
@@ -57,7 +57,7 @@ var Torch7 = program.Program{
 			ID: "torch7/card", Kinds: anyCard, Said: []string{"THCStorage.cu", "THCGeneral", "cutorch", "luajit"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "was refused memory on the card",
-			Means:    "Error 2 is the driver's \"out of memory\"; Torch for Lua prints neither what was wanted nor what is free. At the first pass it is the size of what goes in (picture, batch, length) or a card that something else holds, later something that is kept.",
+			Means:    "Error 2 is the driver's \"out of memory\"; Torch for Lua prints neither what was wanted nor what is free. At the first pass it is the size of what goes in (image, batch, length) or a card that something else holds, later something that is kept.",
 			Not:      "Options of PyTorch: this is its predecessor in Lua, with none of them.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "A smaller input", Cost: "detail, or slower", Told: "By the script's own option: `-image_size` (neural-style: 256), `-batch_size`/`-batchSize`, `-rnn_size`, `-seq_length`. Half the width and height is a quarter."},

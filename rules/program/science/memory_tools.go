@@ -101,7 +101,7 @@ var (
 		Sources: []string{"https://docs.gurobi.com/projects/optimizer/en/current/reference/parameters.html", "https://mumps-solver.org/index.php?page=doc"},
 	}, nil)
 	AfterEffects = tool("adobe", "The program", "rendering", []string{"After Effects error", "Adobe Photoshop", "Adobe Premiere", "Could not complete your request because"}, cause.Card{
-		Headline: "had not enough RAM for this picture or frame",
+		Headline: "had not enough RAM for this image or frame",
 		Means:    "A frame takes width x height x 4 channels x the bytes of its depth (4K in 32 bit: 126 MiB), once for each layer and effect that works on it, and several are rendered at once.",
 		Not:      "A larger disk cache for a frame that does not fit.",
 		Cures: []cause.Cure{

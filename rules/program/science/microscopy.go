@@ -82,7 +82,7 @@ var COLMAP = program.Program{
 	Sources:  program.Sources{"colmap/src/colmap/controllers/option_manager.cc": "--FeatureExtraction --FeatureMatching --SiftMatching --PatchMatchStereo --StereoFusion --SiftExtraction"},
 	Proofs:   []string{"task=colmap,", "exe/colmap", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "(colmap)", "SiftGPU"},
 	Titles:   map[string]string{"lower_resolution": "Smaller images for this step", "lower_batch_size": "Fewer features or matches", "lower_num_workers": "Fewer threads, a smaller cache"},
-	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured pictures.", "lower_num_workers": "Time."},
+	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured images.", "lower_num_workers": "Time."},
 	Remedies: cures(cause.InOrder("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), cause.InOrder("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),
 	Steps: steps{
 		"lower_resolution":  step.Paste("text", "Dense steps: `--PatchMatchStereo.max_image_size 1600`. Features: `--FeatureExtraction.max_image_size 2000` (older releases: `--SiftExtraction.max_image_size`)."),

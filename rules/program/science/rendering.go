@@ -107,7 +107,7 @@ var WGPU = program.Program{
 	Steps: steps{
 		"fix_shape":          step.Paste("text", "Print the size in the BufferDescriptor or TextureDescriptor just before the call, and compare it with `device.limits().max_buffer_size`: one request above that fails whatever is free."),
 		"lower_resolution":   step.Paste("text", "Lower the window's size, MSAA samples (each multiplies the targets) and texture sizes; compress textures (BC7, ASTC)."),
-		"detach_accumulated": step.Paste("text", "Create buffers and textures once and write into them (`queue.write_buffer`). What is made anew in each frame is freed only after `device.poll`."),
+		"detach_accumulated": step.Paste("text", "Create buffers and textures once and write into them (`queue.write_buffer`). What is made again in each frame is freed only after `device.poll`."),
 	},
 	Cards: wgpuCards,
 }
@@ -131,7 +131,7 @@ var Ryujinx = program.Program{
 var FFmpeg = program.Program{
 	Name: "ffmpeg", Shown: "FFmpeg", Work: "rendering", Edits: "flags", Language: "cpp",
 	Proofs:   []string{"_nvenc @", "OpenEncodeSessionEx failed", "_cuvid @"},
-	Titles:   map[string]string{"lower_parallel": "Run fewer encodes at a time", "lower_resolution": "A smaller picture", "cpu_offload": "Encode one of them on the CPU"},
+	Titles:   map[string]string{"lower_parallel": "Run fewer encodes at a time", "lower_resolution": "A smaller image", "cpu_offload": "Encode one of them on the CPU"},
 	Costs:    map[string]string{"lower_parallel": "They wait for each other.", "cpu_offload": "Processor time."},
 	Remedies: cures(cause.InOrder("lower_parallel", "cpu_offload", "lower_resolution", "upgrade_version"), cause.InOrder("lower_parallel", "add_swap")),
 	Steps: steps{

@@ -60,7 +60,7 @@ var blenderCards = []cause.Card{
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
-		Means: "Memory that can only live on the card was refused: buffers of the picture, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
+		Means: "Memory that can only live on the card was refused: buffers of the image, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
@@ -87,7 +87,7 @@ var octaneCards = []cause.Card{{
 var wgpuCards = []cause.Card{{
 	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
 	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "was refused a buffer or texture by the graphics driver",
-	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made anew in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
+	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made again in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
 	Not:   "More RAM, except on integrated graphics, which have it for their own.",
 	Cures: []cause.Cure{
 		{Fix: "fix_shape", Title: "Dies at once: look at the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
@@ -125,7 +125,7 @@ var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session",
 	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
-	Not:   "A smaller picture or bitrate: the session was refused before either counts.",
+	Not:   "A smaller image or bitrate: the session was refused before either counts.",
 	Cures: []cause.Cure{
 		{Fix: "lower_parallel", Title: "Close other encodes", Kind: "shell", Text: "nvidia-smi   # look for other ffmpeg, OBS, Plex or browser processes, and end what hangs", Cost: "Free"},
 		{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"},

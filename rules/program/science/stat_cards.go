@@ -43,7 +43,7 @@ var rCallCards = []cause.Card{
 		Not:      "More RAM or swap, where the size is absurd.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Fewer rows, or a method without all pairs", Cost: "other results in detail", Told: "`dist`/`hclust`: below 46,340 rows, or `fastcluster`, `kmeans`, `RANN::nn2` for neighbours; matrices stay sparse (`Matrix`)."},
-			{Fix: "upgrade_version", Title: "A newer version of the package", Cost: "a few minutes", Told: "Such overflows get fixed: `update.packages()`, Bioconductor `BiocManager::install()`. A file that is damaged (`readRDS`, `load`) does the same: read it anew."},
+			{Fix: "upgrade_version", Title: "A newer version of the package", Cost: "a few minutes", Told: "Such overflows get fixed: `update.packages()`, Bioconductor `BiocManager::install()`. A file that is damaged (`readRDS`, `load`) does the same: read it again."},
 			{Fix: "stream_dataset", Title: "A tenth of the data", Cost: "a minute", Told: "It runs: it is the size. It fails alike: one count in the input is wrong (an NA, a negative number)."},
 		},
 		Sources: []string{"R/src/main/memory.c", "R/src/library/stats/src/distance.c"},
@@ -95,7 +95,7 @@ var matlabCallCards = []cause.Card{
 	{
 		ID: "matlab/gpu", Kinds: ofCard, Said: []string{"Out of memory on device", "gpuDevice", "Error using gpuArray", "parallel:gpu"},
 		Headline: "found the card full in this call[[: {asked} wanted, {free} free]]",
-		Means:    "A gpuArray stays on the card as long as a variable names it, numbers are double (8 bytes) unless told otherwise, and an operation needs its result beside its operands; in training mini-batch x picture size counts. Each worker of a parallel pool has a context of its own, and another program may hold the rest.",
+		Means:    "A gpuArray stays on the card as long as a variable names it, numbers are double (8 bytes) unless told otherwise, and an operation needs its result beside its operands; in training mini-batch x image size counts. Each worker of a parallel pool has a context of its own, and another program may hold the rest.",
 		Not:      "More RAM: a gpuArray has to be on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Look, then reset the card", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` gives back all that this MATLAB holds. Still low: another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
@@ -210,11 +210,11 @@ var detectionCards = []cause.Card{{
 	ID: "tf-object-detection/step", Kinds: []fact.Kind{fact.TFAlloc}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "filled the card in a step[[: {asked} more did not fit]]",
-	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, is what fills the card; Faster and Mask R-CNN keep the aspect ratio, so that a batch above 1 is padded to its largest picture. Evaluation in the same process (`train_and_evaluate`) takes its own part.[[ {asked} is only the last straw.]]",
+	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, is what fills the card; Faster and Mask R-CNN keep the aspect ratio, so that a batch above 1 is padded to its largest image. Evaluation in the same process (`train_and_evaluate`) takes its own part.[[ {asked} is only the last straw.]]",
 	Not:      "Memory growth: it changes when memory is taken, not how much.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "A smaller batch_size in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 4   # 1 for Faster R-CNN and Mask R-CNN on 8 to 12 GB\n}"},
-		{Fix: "lower_resolution", Title: "Smaller pictures", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
+		{Fix: "lower_resolution", Title: "Smaller images", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
 		{Fix: "use_smaller_model", Title: "A lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet in place of ResNet or Inception; `first_stage_max_proposals: 100`; masks only where they are needed."},
 		{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "a look is free", Told: "An evaluation started beside the training takes the same card: `CUDA_VISIBLE_DEVICES=-1` for it.", Kind: "shell", Text: "nvidia-smi"},
 	},

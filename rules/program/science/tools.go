@@ -79,13 +79,13 @@ var Hashcat = program.Program{
 var OpenCV = program.Program{
 	Name: "opencv", Shown: "OpenCV", Work: "vision", Edits: "code", Language: "cpp",
 	Proofs:   []string{"OpenCV(", "cv2.error", "cv::error", "cv::Mat", "OpenCV Error", "cv::cuda"},
-	Titles:   map[string]string{"lower_resolution": "Smaller pictures", "detach_accumulated": "Reuse and release the matrices"},
+	Titles:   map[string]string{"lower_resolution": "Smaller images", "detach_accumulated": "Reuse and release the matrices"},
 	Costs:    map[string]string{"lower_resolution": "Detail.", "detach_accumulated": "None."},
 	Remedies: cures(cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process"), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
 		"lower_resolution":   step.Paste("python", "img = cv2.resize(cv2.imread(path), None, fx=0.5, fy=0.5)   # a quarter of the memory from here on"),
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
-		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes a picture of many gigabytes"),
+		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes an image of many gigabytes"),
 	},
 	Cards: openCVCards,
 }
@@ -94,7 +94,7 @@ var OpenCV = program.Program{
 var Paddle = program.Program{
 	Name: "paddle", Script: "paddle-script", Shown: "PaddlePaddle", Work: "vision", Edits: "code", Language: "python",
 	Proofs:   []string{"memory has been allocated(actual using", "memory has been allocated and available memory is only", "paddle/fluid/", "paddle::memory", "paddle/base/", "PaddleOCR", "ppocr", "paddlenlp", "ppdet/", "Paddle Fluid", "paddle::platform", "paddle/phi/", "start PaddlePaddle on another GPU"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Limit the picture's side"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Limit the image's side"},
 	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "lower_resolution": "Small print may be missed."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers", "raise_memory_limit"))),
 	Steps: steps{

@@ -19,7 +19,7 @@ var matlabCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "It failed inside a package: its newest version", Told: "The innermost frame names it; look in its issues for this message, and report the sizes of your data.", Cost: "Free"},
 			{Fix: "lower_batch_size", Title: "More and smaller chunks", Told: "Print `size` of the arguments in that line; halve the number of items for each call (a loop with `gather` after each), `single` in place of double.", Cost: "Time"},
-			{Fix: "lower_resolution", Title: "A smaller picture to compute", Told: "The zoom or pixel size of the output: half the zoom is a quarter.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "A smaller image to compute", Told: "The zoom or pixel size of the output: half the zoom is a quarter.", Cost: "Detail"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html", "https://www.mathworks.com/help/parallel-computing/gpuarray.html"},
 	},
@@ -27,7 +27,7 @@ var matlabCards = []cause.Card{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found the card full in this call",
-		Means:    "MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x picture size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
+		Means:    "MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x image size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
 		Not:      "More RAM: a gpuArray has to be on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Look, then reset the card", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` gives back all that this MATLAB holds. If it is still low then, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
@@ -132,7 +132,7 @@ var rCards = []cause.Card{
 		Means:    "No machine has {asked}, and no data were read yet: the package's compiled part was loading. Built for another version of R or Rcpp than the one that runs, it reads something else as a length.",
 		Not:      "More RAM, swap, tidying up the session.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Build that package and Rcpp anew", Cost: "some minutes", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`; then install again what failed. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
+			{Fix: "upgrade_version", Title: "Build that package and Rcpp again", Cost: "some minutes", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`; then install again what failed. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
 			{Fix: "restart_session", Title: "One library folder for this R", Cost: "free", Told: "`.libPaths()` shows where packages come from: folders of an older R, or of conda beside the system's, mix versions."},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html", "https://cran.r-project.org/web/packages/Rcpp/vignettes/Rcpp-modules.pdf"},
@@ -145,7 +145,7 @@ var rCards = []cause.Card{
 		Not:      "More RAM, swap, tidying up: nothing holds that much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Find the call, and its counts", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of what goes in. A tenth of the input fails alike: one value or the file is at fault (an NA, a negative number, a file of another version)."},
-			{Fix: "upgrade_version", Title: "Build the package anew", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
+			{Fix: "upgrade_version", Title: "Build the package again", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html"},
 	},
@@ -211,12 +211,12 @@ var paddleCards = []cause.Card{paddleGrows, {
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
 	Cause: cause.BatchTooLarge, Weight: cause.Likely,
 	Headline: "needed {asked} more on the card and found {free}",
-	Means:    "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process: with what is free it should be nearly the card's size. If it is far below, another process holds the rest. Else it is the work of a step: batch x picture size or length. PaddleOCR sends a large scan to the network whole unless its side is bounded.",
+	Means:    "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process: with what is free it should be nearly the card's size. If it is far below, another process holds the rest. Else it is the work of a step: batch x image size or length. PaddleOCR sends a large scan to the network whole unless its side is bounded.",
 	Not:      "PyTorch's settings: Paddle has an allocator of its own.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Smaller batch", Kind: "text", Text: "Training: `batch_size_per_card` or `batch_size` in the YAML. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower per sample"},
 		look,
-		{Fix: "lower_resolution", Title: "Limit the picture's side", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`).", Cost: "Small print may be missed"},
+		{Fix: "lower_resolution", Title: "Limit the image's side", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`).", Cost: "Small print may be missed"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
 }}
@@ -239,11 +239,11 @@ var openCVCards = []cause.Card{{
 	ID: "opencv/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"core/src/ocl.cpp"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "was refused [[{asked} ]]by the OpenCL device",
-	Means:    "OpenCV gave this step to the OpenCL device (a graphics card, often the one in the processor), and that could not make the buffer[[ of {asked}]]. For a picture that is far more than a photograph has: a warp, a resize or a panorama with a wrong factor, focal length or rotation stretches it. The plane and fisheye projections do that towards 90 degrees.",
-	Not:      "Ending other programs, if the picture is that large; settings of PyTorch.",
+	Means:    "OpenCV gave this step to the OpenCL device (a graphics card, often the one in the processor), and that could not make the buffer[[ of {asked}]]. For an image that is far more than a photograph has: a warp, a resize or a panorama with a wrong factor, focal length or rotation stretches it. The plane and fisheye projections do that towards 90 degrees.",
+	Not:      "Ending other programs, if the image is that large; settings of PyTorch.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "Look at the size before it is made", Told: "A warper tells it without making it (`warper.warpRoi((w, h), K, R)`); one picture ten times the others is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
-		{Fix: "lower_resolution", Title: "A smaller picture, or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` in place of plane, `--work_megapix` and `--compose_megapix` lower (OpenCV's sample; -1 is the full size). Memory goes with the pixels.", Cost: "Detail"},
+		{Fix: "fix_shape", Title: "Look at the size before it is made", Told: "A warper tells it without making it (`warper.warpRoi((w, h), K, R)`); one image ten times the others is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "A smaller image, or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` in place of plane, `--work_megapix` and `--compose_megapix` lower (OpenCV's sample; -1 is the full size). Memory goes with the pixels.", Cost: "Detail"},
 		{Fix: "cpu_offload", Title: "Stay off the OpenCL device", Told: "`cv2.ocl.setUseOpenCL(False)` at the start of the script: then it is RAM that it needs.", Cost: "Slower"},
 	},
 	Sources: []string{"opencv/modules/core/src/ocl.cpp", "opencv/samples/python/stitching_detailed.py"},

@@ -211,4 +211,4 @@ var vllmCacheCards = []cause.Card{
 }
 
 // smallerTrial cures a trial run that takes what the cache should have.
-var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see pictures also take fewer of them (`--limit-mm-per-prompt`).", "long prompts and many users are slower", option("max_num_seqs", "32"), option("max_num_batched_tokens", "2048"))
+var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see images also take fewer of them (`--limit-mm-per-prompt`).", "long prompts and many users are slower", option("max_num_seqs", "32"), option("max_num_batched_tokens", "2048"))

@@ -103,11 +103,11 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/profile-encoder", Kinds: onCard, If: stage.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: loadFigures,
-		Headline: "did not start: its trial run on pictures did not fit beside the weights",
-		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
+		Headline: "did not start: its trial run on images did not fit beside the weights",
+		Means:    "The weights are in place. The trial run of an encoder-decoder model computes an image for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one image each.",
 		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_num_seqs", Title: "Allow fewer sequences at a time", Told: "A sixteenth of the pictures in the trial. {where}", Cost: "more requests wait", Steps: vllmServer.Sets(launch.To("max_num_seqs", "16"))},
+			{Fix: "lower_max_num_seqs", Title: "Allow fewer sequences at a time", Told: "A sixteenth of the images in the trial. {where}", Cost: "more requests wait", Steps: vllmServer.Sets(launch.To("max_num_seqs", "16"))},
 			{Fix: "lower_context", Title: "With it, a shorter context", Told: "The model's own is 131,072 tokens, and the cache has to hold one request of it:", Cost: "longer prompts are refused", Steps: vllmServer.Sets(launch.To("max_num_seqs", "8"), launch.To("max_model_len", "8192"))},
 			{Fix: "enforce_eager", Title: "Without CUDA graphs", Told: "If it then fails at the graphs: `--enforce-eager`.", Cost: "slower tokens"},
 		},
@@ -258,12 +258,12 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/serving-large", Kinds: onCard, If: when.All(stage.OnCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= 2<<30 }), Phases: []string{"inference"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: servingFigures,
 		Headline: "ran out of the card while serving: one request wanted {asked} in one piece",
-		Means:    "It had started and was serving. A piece of {asked} is no cache: it is what one step computes, as a rule log-probabilities of a prompt (a row of the whole vocabulary in 32 bit for each token[[: {rows} tokens of a vocabulary of 150,000]]), or large or many pictures. The trial run at start has none of those, so the cache had taken the room.",
+		Means:    "It had started and was serving. A piece of {asked} is no cache: it is what one step computes, as a rule log-probabilities of a prompt (a row of the whole vocabulary in 32 bit for each token[[: {rows} tokens of a vocabulary of 150,000]]), or large or many images. The trial run at start has none of those, so the cache had taken the room.",
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			flags("lower_max_batched_tokens", "Compute less at once", "The piece shrinks with the tokens of one step. {where}", "slower long prompts", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			lessShare("Leave more of the card free", tooShortThen),
-			tell("lower_batch_size", "Or find the request that does it", "The last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or pictures: `--limit-mm-per-prompt` and smaller ones.", "that request has to ask for less"),
+			tell("lower_batch_size", "Or find the request that does it", "The last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or images: `--limit-mm-per-prompt` and smaller ones.", "that request has to ask for less"),
 		},
 		Sources: []string{"vllm/v1/sample/sampler.py", "docs/configuration/conserving_memory.md", vllmThreads + "issues/5907"},
 	},
@@ -315,7 +315,7 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "By the last line that stands above", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "Leave more of the card free: `--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
-				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with images a lower `--limit-mm-per-prompt`; the share does not count yet"},
 				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
 			piecesCure,
@@ -327,7 +327,7 @@ var vllmRunCards = []cause.Card{
 	},
 }
 
-const servingMeans = "Start and graphs had gone well. vLLM fills its share with cache right then, at any length, so a request that needs more than the trial run did only finds what lies outside the share[[: {asked} was wanted, {short} more than was left]]. A long prompt, many requests at once, pictures or log-probabilities do that."
+const servingMeans = "Start and graphs had gone well. vLLM fills its share with cache right then, at any length, so a request that needs more than the trial run did only finds what lies outside the share[[: {asked} was wanted, {short} more than was left]]. A long prompt, many requests at once, images or log-probabilities do that."
 
 // piecesCure wins the allocator's reserve, where it holds some.
 var piecesCure = cause.Cure{

@@ -64,7 +64,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-on-load", Kinds: cures.Allocators, If: when.All(full, cures.Loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
-		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
+		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and image size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "In place of `.to(\"cuda\")`; where it is still too much `enable_sequential_cpu_offload()`, which is much slower. Somebody else's program: its option for offload or little memory.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
@@ -80,7 +80,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/evaluation", Kinds: cures.Allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
 		Headline: "ran out of memory in the evaluation",
-		Means:    "A function that evaluates was at work, and nothing in the traceback turns gradients off. Then every forward pass keeps its layers' results as training does, beside what training left on the card; and the pictures or samples of an evaluation are often larger, its batch too.[[ {mine} of {total} is this program's own.]]",
+		Means:    "A function that evaluates was at work, and nothing in the traceback turns gradients off. Then every forward pass keeps its layers' results as training does, beside what training left on the card; and the images or samples of an evaluation are often larger, its batch too.[[ {mine} of {total} is this program's own.]]",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: {slack} to gain.]]",
 		Cures: []cause.Cure{
 			evaluateFreely,
@@ -92,7 +92,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/late-step", Kinds: cures.Allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, cures.LateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
-		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
+		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large image, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
 			keepNumbers, boundLargest,
@@ -110,7 +110,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, otherLibrary, inApp))), Among: ownDoing,
 		Headline: "ran out of memory on its way through the network[[: this program fills the {whole} card by itself]]",
-		Means:    "[[{stands} ]]So the model itself is on the card: what its layers make of the batch does not fit beside it. That grows with the batch and the size of a sample, and where gradients are on the results of all layers stay until the way back.[[ {mine} of {total} is this program's; {asked} was the next layer's piece.]]",
+		Means:    "[[{stands} ]]So the model itself is on the card: what its layers make of the batch does not fit beside it. That grows with the batch and the size of a sample, and where gradients are on the results of all layers stay until the backward pass.[[ {mine} of {total} is this program's; {asked} was the next layer's piece.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
@@ -122,7 +122,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
-		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
+		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the backward pass; only the last shrinks with batch size, length or image size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},

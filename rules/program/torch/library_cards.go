@@ -18,9 +18,9 @@ var simulatorBeside = cause.Card{
 	Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands; in reinforcement learning that is the simulator and its renderer (PhysX, SAPIEN, Isaac, Habitat), whose buffers grow with the environments and their cameras.[[ {grown}]]",
 	Not:      "Closing other programs: it is in this process.[[ Allocator settings: {slack} to gain, beside {library}.]]",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Fewer environments at a time", Cost: "fewer samples per step, slower", Told: "Half of `--num_envs` (and of those for evaluation, which exist beside them); more steps per environment keep the rollout as long. Rollout pictures as `uint8`, and more minibatches, make PyTorch's part smaller."},
-		{Fix: "lower_resolution", Title: "Smaller or fewer cameras, no video", Cost: "detail", Told: "Each environment has its own pictures and their buffers; half the width and height is a quarter."},
-		{Fix: "restart_session", Title: "See which part climbs", Cost: "free", Told: "Print the first every few updates and compare with `nvidia-smi`: if only the latter rises, it is the simulator (environments made anew at each reset or evaluation; a newer version, rarer reconfiguration, a restart from the checkpoint); if both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
+		{Fix: "lower_batch_size", Title: "Fewer environments at a time", Cost: "fewer samples per step, slower", Told: "Half of `--num_envs` (and of those for evaluation, which exist beside them); more steps per environment keep the rollout as long. Rollout images as `uint8`, and more minibatches, make PyTorch's part smaller."},
+		{Fix: "lower_resolution", Title: "Smaller or fewer cameras, no video", Cost: "detail", Told: "Each environment has its own images and their buffers; half the width and height is a quarter."},
+		{Fix: "restart_session", Title: "See which part climbs", Cost: "free", Told: "Print the first every few updates and compare with `nvidia-smi`: if only the latter rises, it is the simulator (environments made again at each reset or evaluation; a newer version, rarer reconfiguration, a restart from the checkpoint); if both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
 	},
 	Sources: []string{allocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
 }

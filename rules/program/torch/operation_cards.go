@@ -20,7 +20,7 @@ var (
 		Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower",
 		Ways: []cause.Way{
 			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or crops of half the width and height: a quarter."},
-			{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time; a large picture or volume in tiles, or scaled down."},
+			{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time; a large image or volume in tiles, or scaled down."},
 		},
 	}
 	fewerRows = cause.Cure{
@@ -69,8 +69,8 @@ var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: cures.HalfTooLarge, Title: s
 
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
-	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(cures.QuarterOfCard, imagery, when.Not(manySamples)),
-	Told: "{asked} for a single result is what pictures at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
+	Fix: "lower_resolution", Title: "Smaller images or volumes: this piece is one layer's", Cost: "detail", If: when.All(cures.QuarterOfCard, imagery, when.Not(manySamples)),
+	Told: "{asked} for a single result is what images at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
 }
 
 // operationCards say what the failing line computes, and so what makes it
@@ -109,8 +109,8 @@ var operationCards = []cause.Card{
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer indices at a time", Cost: "slower", Told: "Smaller batches or graphs; sample neighbours; or sum up in pieces of the edges."},
 		halfBits, shapesOfLine),
 	operationCard("spectrum", "in a Fourier transform",
-		"A spectrum has as many values as its input, complex (twice the size), and overlapping windows multiply that. The whole recording or picture goes in at once.",
-		cause.Cure{Fix: "lower_batch_size", Title: "Cut it into pieces", Cost: "slower", Told: "Sound: pieces of 30 to 60 seconds, one at a time. Pictures and fields: smaller grids, or one channel after the other."},
+		"A spectrum has as many values as its input, complex (twice the size), and overlapping windows multiply that. The whole recording or image goes in at once.",
+		cause.Cure{Fix: "lower_batch_size", Title: "Cut it into pieces", Cost: "slower", Told: "Sound: pieces of 30 to 60 seconds, one at a time. Images and fields: smaller grids, or one channel after the other."},
 		fewerRows, halfWeights),
 	operationCard("decomposition", "in linear algebra",
 		"Solving, inverting or decomposing n x n needs several matrices of that size as workspace. Twice the rows is four times the memory.",

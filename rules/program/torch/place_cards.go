@@ -172,7 +172,7 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Not:   "`model.eval()` alone: it changes dropout and batch norm, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Wrap the validation loop", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
-			{Fix: "lower_batch_size", Title: "If it is there: a smaller validation batch", Kind: "text", Text: "Validation pictures are often larger than training crops: give the validation loader its own, smaller `batch_size`.", Cost: "A little time."},
+			{Fix: "lower_batch_size", Title: "If it is there: a smaller validation batch", Kind: "text", Text: "Validation images are often larger than training crops: give the validation loader its own, smaller `batch_size`.", Cost: "A little time."},
 			{Fix: "detach_accumulated"},
 		},
 		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
@@ -191,11 +191,11 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded), when.Not(smallPiece)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for pictures: twice the pixels) is four times that.",
+		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for images: twice the pixels) is four times that.",
 		Not:   "Fewer layers: one layer's scores alone were refused.",
 		Cures: []cause.Cure{
 			{Fix: "efficient_attention", Title: "Never write the scores out", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
-			{Fix: "lower_context", Title: "Shorten the sequence, or shrink the picture"},
+			{Fix: "lower_context", Title: "Shorten the sequence, or shrink the image"},
 			{Fix: "lower_batch_size"},
 		},
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
@@ -304,7 +304,7 @@ var lateCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Decisive,
 		Headline: "was refused graphics memory while the network was still being made",
 		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
-		Not:      "A smaller batch or picture: nothing of the data is there yet. Allocator settings.",
+		Not:      "A smaller batch or image: nothing of the data is there yet. Allocator settings.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
 			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},

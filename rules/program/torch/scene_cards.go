@@ -76,7 +76,7 @@ var figureCards = []cause.Card{
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Closing programs that hold a little. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "That one piece first: an operation over the whole input", Cost: "slower, or detail", Told: "{asked} for one tensor is attention over a long input or a large picture, all pairs of something, or a batch as a whole. Batch 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
+			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "That one piece first: an operation over the whole input", Cost: "slower, or detail", Told: "{asked} for one tensor is attention over a long input or a large image, all pairs of something, or a batch as a whole. Batch 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
 			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
 			{Fix: "restart_session", Title: "Let it fail early instead of crawling", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. Then the message comes as soon as {total} is full."},
 		}, Figures: over,
@@ -91,7 +91,7 @@ var figureCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Find the shape", Cost: "some minutes", Told: "Before the last line of your own code in the traceback, print the shapes that go in. Their product times 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
 			{Fix: "lower_batch_size", Title: "If the input is right but large: in parts", Cost: "some lines of code", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "scale the picture down, or work on tiles."},
+				{For: fix.Pictures, Text: "scale the image down, or work on tiles."},
 				{For: "Whole data set at once", Text: "loop over pieces and move each result to the CPU."},
 				{For: "Text", Text: "cut the longest input; print the lengths first."},
 			}},
@@ -105,12 +105,12 @@ var figureCards = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} as the first thing on its {card} card",
-		Means:    "[[{share} ]]{before} lay on the card before, so this is no leak and no fragment, but one block that is far too large. Either an operation made it of its operands' shapes (a broadcast, all pairs, attention over a large picture or volume), or it is something taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
+		Means:    "[[{share} ]]{before} lay on the card before, so this is no leak and no fragment, but one block that is far too large. Either an operation made it of its operands' shapes (a broadcast, all pairs, attention over a large image or volume), or it is something taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
 			{Fix: "fix_shape", Title: "See in your traceback which line asked for it", Cost: "a minute", Ways: []cause.Way{
-				{For: "An operation", Text: "print the shapes that go in; one that surprises you is a broadcast (`[:, None]`, a missing batch axis), else work on blocks or a smaller picture."},
+				{For: "An operation", Text: "print the shapes that go in; one that surprises you is a broadcast (`[:, None]`, a missing batch axis), else work on blocks or a smaller image."},
 				{For: "A model", Text: "16 bit in place of 32, a 4-bit build, or `device_map=\"auto\"` with `max_memory` so that the rest stays in RAM."},
 				{For: "A data set", Text: "leave it in RAM, `x.to(device)` for each batch."},
 				{For: "A pool or cache", Text: "the program's option for its share or its context, lower."},
@@ -125,7 +125,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/one-piece-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
+		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not say which.",
 		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
 		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
 		Sources:  []string{allocatorSource, memoryFAQ},
@@ -151,7 +151,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, cures.QuarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large picture or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
+		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "An allocator setting: the piece is too large, not the gap.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -169,12 +169,12 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
-		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
+		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, images of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
-			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller pictures", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
+			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller images", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
@@ -214,7 +214,7 @@ var lessOfOwn = cause.Cure{
 	If: func(c *ledger.Case) bool {
 		return !c.Training() && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Function == "forward" }) && c.Shortfall.Has() && c.Shortfall.Bytes*2 < c.Mine.Bytes
 	},
-	Told: "Only {short} is lacking. Without `torch.no_grad()` each layer's result is kept; half the width and height of a picture takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
+	Told: "Only {short} is lacking. Without `torch.no_grad()` each layer's result is kept; half the width and height of an image takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 }
 
 // rankCard is for a job of several processes of which two may share a card.

@@ -38,11 +38,11 @@ var systemCards = []cause.Card{
 		ID: "pytorch/mac-array", Kinds: []fact.Kind{fact.MPSBuffer}, If: func(c *ledger.Case) bool { return !c.Asked.Has() },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "made one array that is too large for Metal",
-		Means:    "Metal's arrays have at most 2^32 bytes (4 GiB) or 2^31 numbers, however much memory the Mac has, and many operations of PyTorch go through them: attention over a long input, a large picture, a large batch, pieces joined into one. It is not the Mac's memory that is short. Metal ends the process at once, so there is no traceback.",
+		Means:    "Metal's arrays have at most 2^32 bytes (4 GiB) or 2^31 numbers, however much memory the Mac has, and many operations of PyTorch go through them: attention over a long input, a large image, a large batch, pieces joined into one. It is not the Mac's memory that is short. Metal ends the process at once, so there is no traceback.",
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a Mac with more memory: the limit is of one array.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Less in one operation", Cost: "slower, or less detail", Ways: []cause.Way{
-				{For: fix.Training, Text: "half the batch size, accumulated over twice the steps; shorter samples, smaller pictures."},
+				{For: fix.Training, Text: "half the batch size, accumulated over twice the steps; shorter samples, smaller images."},
 				{For: "Text", Text: "a shorter input: attention scores fall to a quarter with half the length."},
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles; attention in slices (`pipe.enable_attention_slicing()`)."},
 				{For: "Your own code", Text: "in parts: `torch.cat([f(part).cpu() for part in x.split(n)])`."},
@@ -60,7 +60,7 @@ var systemCards = []cause.Card{
 		Not:      "`torch.cuda` settings: they do nothing here. Going on from this point: results may be garbage.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
-				{For: fix.Training, Text: "half the batch size with accumulation, shorter or smaller samples, gradient checkpointing; start anew from the last checkpoint before the message."},
+				{For: fix.Training, Text: "half the batch size with accumulation, shorter or smaller samples, gradient checkpointing; start again from the last checkpoint before the message."},
 				{For: "Text", Text: "a shorter input, a smaller model or one of fewer bits (MLX and GGUF builds)."},
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames."},
 			}},

@@ -65,7 +65,7 @@ var llamaFactoryCards = []cause.Card{
 		ID: "llama-factory/preprocess", Kinds: append([]fact.Kind{fact.WorkerKilled, fact.PythonMemory, fact.NumpyAlloc}, ramGone...), Said: []string{"Running tokenizer on dataset", "preprocess_dataset", "preprocess_supervised_dataset", "Converting format of dataset", "get_dataset("},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) while tokenising the data",
-		Means:    "It ended before training: each of the preprocessing processes holds its own samples in RAM, 1,000 at a time, and pictures or video are decoded there.",
+		Means:    "It ended before training: each of the preprocessing processes holds its own samples in RAM, 1,000 at a time, and images or video are decoded there.",
 		Not:      "A smaller training batch, or anything about the card: training had not begun.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Fewer processes, smaller pieces", Told: "In your YAML:", Kind: "config", Text: "preprocessing_num_workers: 2\npreprocessing_batch_size: 128", Cost: "Tokenising takes longer."},
@@ -116,11 +116,11 @@ var llamaFactoryCards = []cause.Card{
 		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
-		Means:    "`per_device_train_batch_size` x `cutoff_len` (2048 by default[[; here {length}]]) decides, on top of the weights; tokens of pictures and video count too.[[ This process holds {mine} of {total}.]] At the first step: batch and model are too much; after many: the longest sample. With `finetuning_type: full` " + lowered(lessState) + ".",
+		Means:    "`per_device_train_batch_size` x `cutoff_len` (2048 by default[[; here {length}]]) decides, on top of the weights; tokens of images and video count too.[[ This process holds {mine} of {total}.]] At the first step: batch and model are too much; after many: the longest sample. With `finetuning_type: full` " + lowered(lessState) + ".",
 		Not:      "`torch.cuda.empty_cache()`: what fills the card is in use.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "In your YAML:", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},
-			{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "Pictures: `image_max_pixels: 262144`; video: fewer frames (`video_maxlen: 32`).", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learnt."},
+			{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "Images: `image_max_pixels: 262144`; video: fewer frames (`video_maxlen: 32`).", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learnt."},
 			{Fix: "load_in_4bit", Title: "LoRA on 4 bit, with fused kernels", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\nenable_liger_kernel: true   # pip install liger-kernel", Cost: "Little quality."},
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/src/llamafactory/hparams/data_args.py"},

@@ -208,7 +208,7 @@ var generatingCards = []cause.Card{
 		Not:      "`torch.cuda.empty_cache()` after the error: the allocator has given back what it could.",
 		Later:    "If it works for a while and then fails: results are kept on the card (append `.cpu()`), or a chat history grows.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Less prompt, no gradients, one at a time", Told: "With pictures or video in the prompt: fewer or smaller ones (processor's `max_pixels`); they become thousands of tokens.", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)\nwith torch.inference_mode():\n    output = model.generate(**inputs, max_new_tokens=256)", Cost: "What is cut off is not read."},
+			{Fix: "lower_context", Title: "Less prompt, no gradients, one at a time", Told: "With images or video in the prompt: fewer or smaller ones (processor's `max_pixels`); they become thousands of tokens.", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)\nwith torch.inference_mode():\n    output = model.generate(**inputs, max_new_tokens=256)", Cost: "What is cut off is not read."},
 			{Fix: "efficient_attention", Title: "Fused attention", Told: "If it is \"eager\" now, the work on the prompt grows with its length squared. `sdpa` needs no package.", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, attn_implementation=\"sdpa\", torch_dtype=torch.float16, device_map=\"auto\")", Cost: "None."},
 			{Fix: "load_in_4bit", Title: "Weights in 4 bit: room for the rest", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
 		},

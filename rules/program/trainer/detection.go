@@ -78,7 +78,7 @@ var Ultralytics = program.Program{
 	Steps: spelling{
 		"lower_batch_size":  say("Pass `batch=8`, then 4, to `model.train(...)` or to the command `yolo`; `batch=-1` measures the card and picks a size itself."),
 		"lower_resolution":  say("Pass `imgsz=416` (default 640) and, if it is set, leave out `multi_scale`."),
-		"lower_num_workers": say("Pass `workers=2` and `cache=False`, or `cache=\"disk\"`; `cache=True` keeps every decoded picture in system memory."),
+		"lower_num_workers": say("Pass `workers=2` and `cache=False`, or `cache=\"disk\"`; `cache=True` keeps every decoded image in system memory."),
 		"mixed_precision":   say("Leave `amp=True` as it is by default."),
 		"use_smaller_model": say("Start from the next smaller weights: yolo11s.pt for yolo11m.pt, yolo11n.pt for yolo11s.pt; YOLOv8 likewise."),
 	},

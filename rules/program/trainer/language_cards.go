@@ -71,11 +71,11 @@ var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
 		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory in the vision part: the pictures are too large",
-		Means:    "Pictures are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default up to 16384 x 28 x 28 pixels a picture (12.8 million) go in.",
+		Headline: "ran out of memory in the vision part: the images are too large",
+		Means:    "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default up to 16384 x 28 x 28 pixels an image (12.8 million) go in.",
 		Not:      "`--max_length`: the vision part runs before tokens are counted.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Fewer pixels", Told: "Before your command; about a million pixels a picture. The names with FPS and VIDEO are for video.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
+			{Fix: "lower_resolution", Title: "Fewer pixels", Told: "Before your command; about a million pixels an image. The names with FPS and VIDEO are for video.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
 			{Fix: "efficient_attention", Title: "Flash attention", Told: "Add `--attn_impl flash_attn` (pip install flash-attn).", Cost: "None; usually faster."},
 			{Fix: "gradient_checkpointing", Title: "Checkpoints in the vision part too", Told: "Add `--vit_gradient_checkpointing true`, or freeze it: `--freeze_vit true`.", Cost: "Slower steps."},
 		},
@@ -97,7 +97,7 @@ var swiftCards = []cause.Card{
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
 	},
 	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
-		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides, and the tokens of pictures count too; logits are tokens x vocabulary besides.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ This process holds {mine} of {total}.]]",
+		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides, and the tokens of images count too; logits are tokens x vocabulary besides.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ This process holds {mine} of {total}.]]",
 		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
 		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Told: "Added to `swift sft`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
 		cause.Cure{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "And for vision models `MAX_PIXELS=1003520` before the command.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},

@@ -33,7 +33,7 @@ var lightningCards = []cause.Card{
 		ID: "lightning/sanity-check", Kinds: refused, Said: []string{"run_sanity_check", "Sanity Checking", "Validation sanity check"}, Unsaid: generatingWords, If: ownCard,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the sanity check, before the first training step",
-		Means:    "Lightning runs two validation batches first. The optimizer holds nothing yet, so that training would need more still. Often validation uses larger pictures or a larger batch, or a model in 32 bit is too large by itself.[[ This process holds {mine} of {total}.]]",
+		Means:    "Lightning runs two validation batches first. The optimizer holds nothing yet, so that training would need more still. Often validation uses larger images or a larger batch, or a model in 32 bit is too large by itself.[[ This process holds {mine} of {total}.]]",
 		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the end of the epoch.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "A smaller batch for validation too", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
@@ -62,7 +62,7 @@ var lightningCards = []cause.Card{
 		ID: "lightning/validation-outputs", Kinds: refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, Unsaid: generatingWords, If: ownCard,
 		Cause: cause.RetainedMemory, Weight: cause.Good,
 		Headline: "ran out of memory in validation",
-		Means:    "Lightning turns gradients off there, so that what grows is what `validation_step` returns or appends: tensors kept on the card until the epoch ends. A larger validation batch, or larger pictures, are the other reason: then it fails at the first batch.",
+		Means:    "Lightning turns gradients off there, so that what grows is what `validation_step` returns or appends: tensors kept on the card until the epoch ends. A larger validation batch, or larger images, are the other reason: then it fails at the first batch.",
 		Not:      "Another `torch.no_grad()`: the loop has it.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Log numbers, keep nothing on the card", Kind: "python", Text: "def validation_step(self, batch, batch_idx):\n    loss = self(batch)   # as in yours\n    self.log(\"val_loss\", loss)   # and append .cpu() of what is needed later", Cost: "None."},

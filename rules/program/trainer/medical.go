@@ -138,7 +138,7 @@ var SegmentAnything = program.Program{
 	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
-		"lower_resolution":  say("Give it a smaller picture: masks are scaled up to the size of the picture, so that 4000 pixels a side cost 16 times the memory of 1000."),
+		"lower_resolution":  say("Give it a smaller image: masks are scaled up to the size of the image, so that 4000 pixels a side cost 16 times the memory of 1000."),
 		"use_smaller_model": say("Take vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
 		"cpu_offload":       step.Paste("python", "state = predictor.init_state(video_path, offload_video_to_cpu=True, offload_state_to_cpu=True)   # SAM 2, video"),
 	},
@@ -146,7 +146,7 @@ var SegmentAnything = program.Program{
 		cause.BatchTooLarge: samWork, cause.OversizedAllocation: samWork,
 		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
 	},
-	Titles: map[string]string{"lower_batch_size": "Fewer points at a time (points_per_batch)", "lower_resolution": "Use a smaller picture", "cpu_offload": "Keep the frames in system memory (video)", "use_smaller_model": "Use a smaller checkpoint"},
+	Titles: map[string]string{"lower_batch_size": "Fewer points at a time (points_per_batch)", "lower_resolution": "Use a smaller image", "cpu_offload": "Keep the frames in system memory (video)", "use_smaller_model": "Use a smaller checkpoint"},
 	Costs:  map[string]string{"lower_batch_size": "Slower; the masks are the same.", "use_smaller_model": "Edges are a little coarser.", "cpu_offload": "Somewhat slower."},
 	Like:   []*program.Program{&DataAside},
 	Cards:  samCards,

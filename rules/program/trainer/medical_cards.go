@@ -68,7 +68,7 @@ var nnunetV1Cards = []cause.Card{
 		ID: "nnunet/predict-ram", Kinds: ramGone, Said: []string{"nnunet/inference/", "in predict_cases", "in predict_from_folder", "nnunet/network_architecture/neural_network.py", "in save_segmentation_nifti_from_softmax", "in resample_data_or_seg"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's memory (RAM) while predicting one volume",
-		Means:    "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the picture, and for a moment once more. Six processes that prepare the next cases and two that save the last ones hold theirs at the same time.",
+		Means:    "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the image, and for a moment once more. Six processes that prepare the next cases and two that save the last ones hold theirs at the same time.",
 		Not:      "A smaller patch or anything about the graphics card: the volume lies in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "One process to prepare, one to save", Told: "Added to `nnUNet_predict` (inference/predict_simple.py); the defaults are 6 and 2:", Kind: "config", Text: "--num_threads_preprocessing 1 --num_threads_nifti_save 1", Cost: "Slower; the same result."},
@@ -109,7 +109,7 @@ var monaiCards = []cause.Card{
 		Not:      "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Cache on disk instead", Kind: "python", Text: "train_ds = PersistentDataset(data=files, transform=transforms, cache_dir=\"cache\")   # in place of CacheDataset", Cost: "Disk space; somewhat slower."},
-			{Fix: "lower_num_workers", Title: "Or cache a part", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is prepared anew in each epoch."},
+			{Fix: "lower_num_workers", Title: "Or cache a part", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is prepared again in each epoch."},
 		},
 		Sources: []string{"MONAI/monai/data/dataset.py"},
 	},
@@ -122,9 +122,9 @@ var monaiCards = []cause.Card{
 var samCards = []cause.Card{
 	{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out in the picture encoder", Figures: filled,
-		Means: "It failed in the picture encoder, which always works at 1024 x 1024, whatever the picture. vit_h takes several GB for it, 2.4 of weights included; vit_b takes about a third of that.[[ {mine} of {full} is this program's own: others are not the reason.]]",
-		Not:   "A smaller picture or points_per_batch: the encoder does the same work.",
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out in the image encoder", Figures: filled,
+		Means: "It failed in the image encoder, which always works at 1024 x 1024, whatever the image. vit_h takes several GB for it, 2.4 of weights included; vit_b takes about a third of that.[[ {mine} of {full} is this program's own: others are not the reason.]]",
+		Not:   "A smaller image or points_per_batch: the encoder does the same work.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model"},
 			{Fix: "half_precision", Title: "16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.float16):\n    predictor.set_image(image)", Cost: "None that shows."},
@@ -135,7 +135,7 @@ var samCards = []cause.Card{
 	{
 		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "SamAutomaticMaskGenerator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the masks of a batch of points",
-		Means: "The picture was encoded; what failed are the masks: points_per_batch (64) x 3 masks at the full size of the picture, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1.",
+		Means: "The image was encoded; what failed are the masks: points_per_batch (64) x 3 masks at the full size of the image, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1.",
 		Not:   "Fewer points_per_side: each batch stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},

@@ -50,7 +50,7 @@ var (
 		Work: "vision", Edits: "flags", Language: "python",
 		Proofs: []string{"mmrotate/models/", "mmrotate/core/", "mmrotate/apis/", "mmrotate/structures/", "/mmrotate-", "/mmrotate/"},
 		Steps: spelling{
-			"lower_resolution": say("Cut the pictures into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
+			"lower_resolution": say("Cut the images into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
 		},
 		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
 		Cards: mmrotateCards,
@@ -64,7 +64,7 @@ var MMSegmentation = program.Program{
 	Proofs: []string{"mmseg/models/", "mmseg/apis/", "mmseg/core/", "mmsegmentation/", "- mmseg - INFO"},
 	Steps: spelling{
 		"cpu_offload":      step.Paste("python", "model = init_model(config, checkpoint, device=\"cpu\")   # mmseg 0.x: init_segmentor"),
-		"lower_resolution": say("Lower `crop_size` in the config, such as (512, 512), also in model.data_preprocessor; for testing large pictures `model.test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384))`."),
+		"lower_resolution": say("Lower `crop_size` in the config, such as (512, 512), also in model.data_preprocessor; for testing large images `model.test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384))`."),
 	},
 	Titles: map[string]string{"lower_resolution": "Train on smaller crops"},
 	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},

@@ -61,9 +61,9 @@ func noThreshold(c *ledger.Case) bool {
 }
 
 var assignOnCPU = cause.Cure{
-	Fix: "cpu_offload", Title: "Match crowded pictures in RAM", If: when.Not(noThreshold),
-	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only pictures with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
-	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such pictures; the same result.",
+	Fix: "cpu_offload", Title: "Match crowded images in RAM", If: when.Not(noThreshold),
+	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only images with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
+	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such images; the same result.",
 }
 
 // overlapsOnCPU is the same in those releases.
@@ -78,8 +78,8 @@ const fullest = `python -c "import json, collections as c; print(c.Counter(a['im
 
 var fewerBoxes = cause.Cure{
 	If:  func(c *ledger.Case) bool { return !c.In("mmrotate") },
-	Fix: "lower_resolution", Title: "Fewer objects in one picture",
-	Told: "See which pictures are that full, then cut those into tiles, or put `RandomCrop` into the train_pipeline: objects and anchors both become fewer.",
+	Fix: "lower_resolution", Title: "Fewer objects in one image",
+	Told: "See which images are that full, then cut those into tiles, or put `RandomCrop` into the train_pipeline: objects and anchors both become fewer.",
 	Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut.",
 }
 
@@ -91,16 +91,16 @@ var fewerInTiles = cause.Cure{
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one picture[[; and {outside} of the {total} is held outside it, perhaps by an old run]].[[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture.]] Several of that size exist at once, and one crowded picture is enough, so it strikes at a random step."
-	assignNot   = "A smaller batch: pictures are matched one at a time."
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one image[[; and {outside} of the {total} is held outside it, perhaps by an old run]].[[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image.]] Several of that size exist at once, and one crowded image is enough, so it strikes at a random step."
+	assignNot   = "A smaller batch: images are matched one at a time."
 )
 
 var mmdetCards = []cause.Card{
 	{
 		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching predictions to the objects of one picture", Figures: filled,
-		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one picture, several of them at once. {asked} means a picture with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
-		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it. A smaller batch: pictures are matched one at a time.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching predictions to the objects of one image", Figures: filled,
+		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one image, several of them at once. {asked} means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
+		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it. A smaller batch: images are matched one at a time.",
 		Cures: []cause.Cure{
 			fewerBoxes,
 			freeOthers,
@@ -110,17 +110,17 @@ var mmdetCards = []cause.Card{
 	},
 	{
 		ID: "mmdet/assign", Kinds: refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one image", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
 			assignOnCPU, overlapsOnCPU, freeOthers, fewerBoxes, fewerInTiles,
-			{Fix: "upgrade_version", If: noThreshold, Title: "A newer release", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded pictures to RAM; 2.x also computes overlaps in 16 bit."},
+			{Fix: "upgrade_version", If: noThreshold, Title: "A newer release", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded images to RAM; 2.x also computes overlaps in 16 bit."},
 			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
 	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
-		"It failed in the network's own work on a batch. Pictures are scaled to about 1333 x 800, and the batch of the config is that of ONE card; the usual two take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
+		"It failed in the network's own work on a batch. Images are scaled to about 1333 x 800, and the batch of the config is that of ONE card; the usual two take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
 		"More cards: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }
@@ -150,25 +150,25 @@ func rotated(c *ledger.Case) map[string]string {
 var mmsegCards = []cause.Card{
 	{
 		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, Phases: []string{"inference", "unknown"}, Unsaid: []string{"slide_inference"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a whole picture: testing does not crop", Figures: pixels(19),
-		Means: "Testing in mode 'whole' takes the picture as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be a picture of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
-		Not:   "A smaller training batch: testing takes one picture at a time.",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a whole image: testing does not crop", Figures: pixels(19),
+		Means: "Testing in mode 'whole' takes the image as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be an image of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
+		Not:   "A smaller training batch: testing takes one image at a time.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Slide a window over it", Told: "Add to your command of tools/test.py (for crops of 512; take your config's crop_size). The network's own work then has one size; the scores of the whole picture stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
-			{Fix: "use_smaller_model", Title: "Still too large: test tiles, join masks", Kind: "text", Text: "Cut pictures of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
+			{Fix: "lower_resolution", Title: "Slide a window over it", Told: "Add to your command of tools/test.py (for crops of 512; take your config's crop_size). The network's own work then has one size; the scores of the whole image stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "use_smaller_model", Title: "Still too large: test tiles, join masks", Kind: "text", Text: "Cut images of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
 			{Fix: "cpu_offload", Title: "Once in a while: on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
 	},
 	{
 		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one picture", Figures: pixels(19),
-		Means: "The window slides, but the scores of all classes are kept at the picture's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be a picture of {megapixels} megapixels]]. The windows are not what is too large.",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one image", Figures: pixels(19),
+		Means: "The window slides, but the scores of all classes are kept at the image's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]]. The windows are not what is too large.",
 		Not:   "A smaller crop_size or stride: the stitched scores stay as large.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and bring each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
-			{Fix: "lower_resolution", Title: "Or cut the picture before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
-			{Fix: "bigger_gpu", Title: "Or a card with about three times {asked} free", Kind: "text", Text: "That many hold this picture: the sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
+			{Fix: "lower_resolution", Title: "Or cut the image before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
+			{Fix: "bigger_gpu", Title: "Or a card with about three times {asked} free", Kind: "text", Text: "That many hold this image: the sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
 	},

@@ -45,7 +45,7 @@ var oneTrainerCards = []cause.Card{
 		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
 		Means:    "No step had run. The data type of transformer and text encoders, and the fraction of layers that stays in RAM, decide that.",
-		Not:      "Local Batch Size or Resolution: no picture is there yet.",
+		Not:      "Local Batch Size or Resolution: no image is there yet.",
 		Cures:    []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
 		Sources:  []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
@@ -96,12 +96,12 @@ var diffusersTrainCards = []cause.Card{
 	{
 		ID: "diffusers-train/validation", Kinds: refused, Said: []string{"in log_validation", "log_validation("},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it made validation pictures",
-		Means:    "Training itself runs; the pictures in between did not fit: the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
+		Headline: "ran out of graphics memory while it made validation images",
+		Means:    "Training itself runs; the images in between did not fit: the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
 		Not:      "A smaller training batch: validation does not depend on it.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Train without validation pictures", Told: "Leave out `--validation_prompt`, and look at checkpoints in a run of their own.", Cost: "No pictures while it trains."},
-			{Fix: "lower_batch_size", Title: "Or one picture at a time", Told: "`--num_validation_images 1` instead of 4.", Cost: "Fewer to judge by."},
+			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt`, and look at checkpoints in a run of their own.", Cost: "No images while it trains."},
+			{Fix: "lower_batch_size", Title: "Or one image at a time", Told: "`--num_validation_images 1` instead of 4.", Cost: "Fewer to judge by."},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
@@ -109,12 +109,12 @@ var diffusersTrainCards = []cause.Card{
 	{
 		ID: "diffusers-train/class-images", Kinds: refused, Said: []string{"Generating class images"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory before training, while it generated class pictures",
+		Headline: "ran out of graphics memory before training, while it generated class images",
 		Means:    "They are made for prior preservation, `--sample_batch_size` (4 unless set) at once, by a whole pipeline on the card.",
 		Not:      "--train_batch_size: training had not begun.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Generate one picture at a time", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
-			{Fix: "stream_dataset", Title: "Bring your own class pictures", Told: "Put as many pictures as `--num_class_images` says into `--class_data_dir`: none is generated then.", Cost: "Collecting them."},
+			{Fix: "lower_batch_size", Title: "Generate one image at a time", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
+			{Fix: "stream_dataset", Title: "Bring your own class images", Told: "Put as many images as `--num_class_images` says into `--class_data_dir`: none is generated then.", Cost: "Collecting them."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth.py"},
 	},
@@ -130,5 +130,5 @@ var diffusersTrainCards = []cause.Card{
 	pictureStep("diffusers-train/step", []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "train_instruct_pix2pix", "train_textual_inversion", "textual_inversion.py"},
 		"A training step did not fit. The scripts train in 32 bit with all activations kept unless told otherwise: checkpointing, 16 bit and 8-bit Adam together take it to a fraction.",
 		"`--gradient_accumulation_steps` alone: the batch on the card stays.", "diffusers/examples/dreambooth/train_dreambooth.py",
-		diffusersLean, cause.Cure{Fix: "lower_resolution", Title: "Smaller pictures", Steps: diffusersAdds(step.Change{Flag: "--resolution", Value: "512"}), Cost: "Less detail learned."}, cause.Cure{Fix: "use_lower_quant"}),
+		diffusersLean, cause.Cure{Fix: "lower_resolution", Title: "Smaller images", Steps: diffusersAdds(step.Change{Flag: "--resolution", Value: "512"}), Cost: "Less detail learned."}, cause.Cure{Fix: "use_lower_quant"}),
 }

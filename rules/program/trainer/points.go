@@ -83,7 +83,7 @@ var baselinesCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "A smaller buffer", Told: "[[100,000 steps are {smaller}, twice. ]]Your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
 		{Fix: "stream_dataset", Title: "Keep each frame once", Told: "It halves the buffer; add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
-		{Fix: "lower_resolution", Title: "Smaller observations", Kind: "text", Text: "Pictures as uint8, grey, 84 x 84 (AtariWrapper): a float32 one is four times as large, three colours three times.", Cost: "Detail."},
+		{Fix: "lower_resolution", Title: "Smaller observations", Kind: "text", Text: "Images as uint8, grey, 84 x 84 (AtariWrapper): a float32 one is four times as large, three colours three times.", Cost: "Detail."},
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/common/off_policy_algorithm.py"},
 }}

@@ -18,9 +18,9 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  say("In the YAML file, or in the GUI: `TRAIN.BATCH_SIZE: 1`."),
 			"lower_resolution":  say("A smaller `DATA.PATCH_SIZE`, such as (128, 128, 1) in 2D or (40, 64, 64, 1) in 3D."),
-			"lower_num_workers": say("In the YAML file `SYSTEM.NUM_WORKERS: 0` (GUI: number of workers), and `DATA.TRAIN.IN_MEMORY: False`, `DATA.VAL.IN_MEMORY: False`: by default all pictures lie in RAM."),
+			"lower_num_workers": say("In the YAML file `SYSTEM.NUM_WORKERS: 0` (GUI: number of workers), and `DATA.TRAIN.IN_MEMORY: False`, `DATA.VAL.IN_MEMORY: False`: by default all images lie in RAM."),
 		},
-		Titles:   map[string]string{"lower_num_workers": "No workers, and the pictures not in RAM", "lower_resolution": "Smaller patches"},
+		Titles:   map[string]string{"lower_num_workers": "No workers, and the images not in RAM", "lower_resolution": "Smaller patches"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
 	}
 	// YOLOX is Megvii's.
@@ -32,7 +32,7 @@ var (
 			"lower_batch_size":  say("`-b 8` in your command of tools/train.py (it is the batch of all cards together), and without `-o`, which takes 90 % of the card in advance."),
 			"lower_resolution":  say("Behind the other options: `input_size \"(416, 416)\"`; and `multiscale_range 0`, for sizes change from step to step."),
 			"mixed_precision":   say("Add `--fp16`."),
-			"lower_num_workers": say("Behind the other options: `data_num_workers 1`; and without `--cache`, which keeps the pictures in RAM."),
+			"lower_num_workers": say("Behind the other options: `data_num_workers 1`; and without `--cache`, which keeps the images in RAM."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "A smaller batch (-b)"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
@@ -45,7 +45,7 @@ var (
 		Proofs:  []string{"basicsr/train.py", "basicsr/models/", "basicsr/data/"},
 		Steps: spelling{
 			"lower_batch_size":  say("In the options file: `batch_size_per_gpu`, half of it."),
-			"lower_resolution":  say("In the options file: `gt_size`, a multiple of the scale: half is a quarter of the memory. It fails in validation: those pictures go in whole; smaller ones, or a larger `val_freq` until then."),
+			"lower_resolution":  say("In the options file: `gt_size`, a multiple of the scale: half is a quarter of the memory. It fails in validation: those images go in whole; smaller ones, or a larger `val_freq` until then."),
 			"lower_num_workers": say("In the options file: `num_worker_per_gpu: 1`, `prefetch_mode: ~`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Smaller crops (gt_size)"},
@@ -57,8 +57,8 @@ var (
 		Sources: program.Sources{"nerf-pytorch/run_nerf.py": "--N_rand --chunk --netchunk --N_samples --N_importance --half_res --factor"},
 		Proofs:  []string{"nerf-pytorch/", "run_nerf.py", "run_nerf_helpers.py"},
 		Steps: spelling{
-			"lower_batch_size": say("Training: `--N_rand 512` (rays in a step). Pictures rendered between: `--chunk 4096 --netchunk 16384` (rays and points at a time; the result is the same)."),
-			"lower_resolution": say("`--N_samples 32 --N_importance 64` take half as many points on each ray; `--half_res` or a larger `--factor` make the pictures smaller."),
+			"lower_batch_size": say("Training: `--N_rand 512` (rays in a step). Images rendered between: `--chunk 4096 --netchunk 16384` (rays and points at a time; the result is the same)."),
+			"lower_resolution": say("`--N_samples 32 --N_importance 64` take half as many points on each ray; `--half_res` or a larger `--factor` make the images smaller."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Fewer rays and points at a time"},
 		Remedies: plainVision, Like: []*program.Program{&DataAside, &Vision},
@@ -70,7 +70,7 @@ var (
 		Proofs:  []string{"RAFT/core/", "core/raft.py", "core/corr.py"},
 		Steps: spelling{
 			"lower_batch_size":    say("Training: `--batch_size 2`."),
-			"lower_resolution":    say("Smaller pictures: the volume of all pairs grows with the square of the pixels, so half the width and height is a sixteenth. Training: `--image_size`."),
+			"lower_resolution":    say("Smaller images: the volume of all pairs grows with the square of the pixels, so half the width and height is a sixteenth. Training: `--image_size`."),
 			"efficient_attention": say("Add `--alternate_corr` (its extension is built once in alt_cuda_corr): no volume of all pairs is kept."),
 			"mixed_precision":     say("Add `--mixed_precision`."),
 		},
@@ -115,7 +115,7 @@ var (
 		Proofs:  []string{"CycleGAN-and-pix2pix", "cycle_gan_model.py", "pix2pix_model.py"},
 		Steps: spelling{
 			"lower_batch_size":  say("`--batch_size 1`, its default."),
-			"lower_resolution":  say("Training: `--preprocess scale_width_and_crop --load_size 1024 --crop_size 256`, so that crops are trained on; the networks also take larger pictures later. Testing: `--preprocess scale_width --load_size 512`."),
+			"lower_resolution":  say("Training: `--preprocess scale_width_and_crop --load_size 1024 --crop_size 256`, so that crops are trained on; the networks also take larger images later. Testing: `--preprocess scale_width --load_size 512`."),
 			"use_smaller_model": say("`--netG resnet_6blocks` or `unet_128` where the task allows."),
 			"lower_num_workers": say("Add `--num_threads 1`."),
 		},

@@ -35,10 +35,10 @@ func grown(c *ledger.Case) map[string]string {
 	}
 	if n := ledger.Requested(c) / (45 * 4); n > 300_000 && c.Near("densify_and_split", "densify_and_clone", "densify_and_prune") && ledger.NeverFits(c) == "" {
 		// While Gaussians are added or pruned, the largest piece is their colour.
-		out["millions"], out["now"] = "", fmt.Sprintf("%s is the colour (45 values) of %.1f million, which take %s with gradient and Adam; the rest is pictures and work.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
+		out["millions"], out["now"] = "", fmt.Sprintf("%s is the colour (45 values) of %.1f million, which take %s with gradient and Adam; the rest is images and work.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
 	}
 	if looseReserve(c) {
-		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds lies unused in pieces, none large enough for %s: each densification makes all tensors anew in another size.", c.Slack, c.Asked)
+		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds lies unused in pieces, none large enough for %s: each densification makes all tensors again in another size.", c.Slack, c.Asked)
 	}
 	return out
 }
@@ -61,12 +61,12 @@ func counted(c *ledger.Case) map[string]string {
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the pictures, before training began", Figures: filled,
-		Means: "All training pictures are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060, so that 500 are 9.5 GiB. No Gaussian was trained yet.[[ {mine} of {full} is this program's own.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
+		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060, so that 500 are 9.5 GiB. No Gaussian was trained yet.[[ {mine} of {full} is this program's own.]]",
 		Not:   "`--densify_grad_threshold`: it counts once training runs.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
-			{Fix: "lower_batch_size", Title: "Use fewer pictures", Kind: "text", Text: "Leave out blurred and nearly identical ones, or split a large scene into parts.", Cost: "Gaps where pictures are missing."},
+			{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical ones, or split a large scene into parts.", Cost: "Gaps where images are missing."},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
@@ -75,7 +75,7 @@ var splatCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
 		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
-		Not:   "Smaller pictures or a bigger card: the size is no size.",
+		Not:   "Smaller images or a bigger card: the size is no size.",
 		Cures: []cause.Cure{
 			rebuilt,
 			{Fix: "fix_shape", Title: "If it stays: let the kernel check itself", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then look at what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
@@ -86,10 +86,10 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not put the point cloud on the card, before training began",
-		Means: "It failed where distances between the points of the cloud are computed (simple-knn), a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError: RAM is not what is short. Two reasons are usual: the extension was built for another card or CUDA, or the pictures, loaded just before, already fill this one.",
+		Means: "It failed where distances between the points of the cloud are computed (simple-knn), a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError: RAM is not what is short. Two reasons are usual: the extension was built for another card or CUDA, or the images, loaded just before, already fill this one.",
 		Not:   "More RAM or a larger page file: it is the card's memory.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Look how full the card is when it fails", Told: "Nearly empty: go to 2. Nearly full with your pictures: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
+			{Fix: "kill_stale_process", Title: "Look how full the card is when it fails", Told: "Nearly empty: go to 2. Nearly full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
 			rebuilt,
 			{Fix: "lower_resolution"},
 		},
@@ -99,7 +99,7 @@ var splatCards = []cause.Card{
 		ID: "gaussian-splatting/statistics", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"add_densification_stats", "max_radii2D[", "xyz_gradient_accum"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }, Figures: counted,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
 		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, not the scene too large: as a rule the rasteriser and the Python code are of different versions, or it was compiled for another CUDA or card, so that its kernel left garbage.",
-		Not:   "Smaller pictures, `--data_device cpu`, fewer Gaussians, a bigger card: the size is no size.",
+		Not:   "Smaller images, `--data_device cpu`, fewer Gaussians, a bigger card: the size is no size.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the mask that goes in", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "A boolean for each Gaussian is right; indices, or a sum above their number, are not. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
 			{Fix: rebuilt.Fix, Title: "Take code and extensions from one checkout, and build them for this card", Told: "First `git submodule update --init --recursive`, and delete `build` in both folders. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
@@ -110,11 +110,11 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "grew more Gaussians than the card holds", Figures: grown,
-		Means: "[[{pieces} ]]Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million at most; the pictures have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
-		Not:   "Starting again at the same settings: the same scene grows to the same size. A smaller batch: it is one picture a step.",
+		Means: "[[{pieces} ]]Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million at most; the images have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
+		Not:   "Starting again at the same settings: the same scene grows to the same size. A smaller batch: it is one image a step.",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: looseReserve, Title: "Let PyTorch grow its segments: densifying makes every tensor anew", Cost: "none"},
-			{Fix: "cpu_offload", Title: "Take the pictures off the card"}, {Fix: "use_smaller_model"},
+			{Fix: "expandable_segments", If: looseReserve, Title: "Let PyTorch grow its segments: densifying makes every tensor again", Cost: "none"},
+			{Fix: "cpu_offload", Title: "Take the images off the card"}, {Fix: "use_smaller_model"},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
@@ -124,16 +124,16 @@ var splatCards = []cause.Card{
 var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training pictures", Figures: filled,
-		Means:   "splatfacto keeps all training pictures on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 pictures on it changes to RAM by itself.[[ {mine} of {full} is this program's own.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
+		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it changes to RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
 	},
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out while rendering a whole picture, not in training",
-		Means: "It failed while a whole picture was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are worked off in chunks whose size is a setting.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out while rendering a whole image, not in training",
+		Means: "It failed while a whole image was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are worked off in chunks whose size is a setting.",
 		Not:   "train-num-rays-per-batch: rendering does not read it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Smaller chunks of rays", Kind: "text", Text: "Add `--pipeline.model.eval-num-rays-per-chunk 4096`; a splat instead: render at a lower resolution.", Cost: "Slower."},
@@ -156,7 +156,7 @@ var ganCards = []cause.Card{
 
 var fastaiCards = []cause.Card{
 	stepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
-		"It failed in a training step: bs x picture size squared decides (bs is 64 unless you said otherwise), and more after unfreeze(). In a notebook the failed cell keeps its tensors, so that smaller batches fail as well until the kernel is restarted.",
+		"It failed in a training step: bs x image size squared decides (bs is 64 unless you said otherwise), and more after unfreeze(). In a notebook the failed cell keeps its tensors, so that smaller batches fail as well until the kernel is restarted.",
 		"`torch.cuda.empty_cache()` in the next cell: the traceback still holds the tensors.", "fastai/fastai/callback/fp16.py",
 		cause.Cure{Fix: "restart_session", Title: "Restart the kernel, then a smaller bs", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The session is lost; slower."},
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),

@@ -71,23 +71,23 @@ var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/retry-masks", Kinds: retried, If: retriedOf("sem_seg_postprocess", "semantic_inference", "panoptic_inference", "instance_inference"),
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and went on on the CPU: a warning, not a crash",
-		Means: "It was scaling the mask scores up to the size of the ORIGINAL picture: queries or classes x height x width x 4 bytes. 250 queries of a picture of 3000 x 4000 are 11.2 GiB. That did not fit on the card, so Detectron2 did it in RAM: the result is the same, only slower. If the program died after this line, it was RAM (\"Killed\"), or a later step on the card; the line shows neither.",
+		Means: "It was scaling the mask scores up to the size of the ORIGINAL image: queries or classes x height x width x 4 bytes. 250 queries of an image of 3000 x 4000 are 11.2 GiB. That did not fit on the card, so Detectron2 did it in RAM: the result is the same, only slower. If the program died after this line, it was RAM (\"Killed\"), or a later step on the card; the line shows neither.",
 		Not:   "A smaller INPUT.MIN_SIZE_TEST: the result is scaled back to the size of the original.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Give it a smaller original", Told: "Before the predictor; half the side is a quarter of the memory. Scale the label map up again with INTER_NEAREST if you need the old size.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
 			{Fix: "lower_batch_size", Title: "Compute only what you use", Told: "With panoptic and instance output off, the scores of the classes are scaled up instead of those of all queries. Mask2Former, at the end of the command; OneFormer: MODEL.TEST in place of MODEL.MASK_FORMER.TEST.", Kind: "text", Text: "`MODEL.MASK_FORMER.TEST.PANOPTIC_ON False MODEL.MASK_FORMER.TEST.INSTANCE_ON False`", Cost: "Only the semantic map is left."},
-			{Fix: "add_swap", Title: "It died after this line: see whether RAM ran out", Told: "\"Killed process\" there means RAM: swap bridges it, one picture at a time avoids it. `nvidia-smi` tells whether something else has the card.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|out of memory' | tail; free -h", Cost: "A look is free."},
+			{Fix: "add_swap", Title: "It died after this line: see whether RAM ran out", Told: "\"Killed process\" there means RAM: swap bridges it, one image at a time avoids it. `nvidia-smi` tells whether something else has the card.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|out of memory' | tail; free -h", Cost: "A look is free."},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "Mask2Former/mask2former/maskformer_model.py", "OneFormer/oneformer/oneformer_model.py", "https://github.com/SHI-Labs/OneFormer/issues/50"},
 	},
 	{
 		ID: "detectron2/retry-match", Kinds: retried, If: retriedOf("pairwise_iou", "matcher", "assign"),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching boxes, and went on on the CPU: a warning, not a crash",
-		Means: "It was comparing the anchors with the objects of one picture: all anchors x all objects. A crowded picture made that too large for what was free, so it was done in RAM: the same result, but seconds instead of milliseconds for that step. Many such lines mean that the card is too full for this data set.",
+		Means: "It was comparing the anchors with the objects of one image: all anchors x all objects. A crowded image made that too large for what was free, so it was done in RAM: the same result, but seconds instead of milliseconds for that step. Many such lines mean that the card is too full for this data set.",
 		Not:   "A smaller backbone alone: the matrix depends on anchors and objects.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "A smaller batch leaves more for the matrix"},
-			{Fix: "lower_resolution", Title: "Fewer objects in one picture", Told: "Random crops for training: objects and anchors both become fewer.", Kind: "python", Text: "cfg.INPUT.CROP.ENABLED = True\ncfg.INPUT.CROP.SIZE = [0.6, 0.6]   # of height and width", Cost: "Objects on the edges are cut."},
+			{Fix: "lower_resolution", Title: "Fewer objects in one image", Told: "Random crops for training: objects and anchors both become fewer.", Kind: "python", Text: "cfg.INPUT.CROP.ENABLED = True\ncfg.INPUT.CROP.SIZE = [0.6, 0.6]   # of height and width", Cost: "Objects on the edges are cut."},
 			{Fix: "mixed_precision"},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "detectron2/detectron2/modeling/proposal_generator/rpn.py", "detectron2/detectron2/config/defaults.py"},
@@ -105,8 +105,8 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/paste-masks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"paste_masks_in_image", "_do_paste_mask"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while pasting masks into the full-size picture",
-		Means: "The network was done. What failed is pasting every found mask into the ORIGINAL picture: objects x height x width, a byte each for the result and up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels are 2.2 GiB. Large originals and many detections make it, not the model.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while pasting masks into the full-size image",
+		Means: "The network was done. What failed is pasting every found mask into the ORIGINAL image: objects x height x width, a byte each for the result and up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels are 2.2 GiB. Large originals and many detections make it, not the model.",
 		Not:   "A smaller backbone or INPUT.MIN_SIZE_TEST: masks are pasted at the size of the original.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Give it a smaller original", Told: "Before the predictor; half the side is a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
@@ -118,7 +118,7 @@ var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out for good after it had moved a function to the CPU", Figures: filled,
-		Means: "The card had run out before: \"Attempting to copy inputs\" is Detectron2 computing one function in RAM instead, mostly the matching of boxes of a crowded picture. Then a step that cannot move failed too.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
+		Means: "The card had run out before: \"Attempting to copy inputs\" is Detectron2 computing one function in RAM instead, mostly the matching of boxes of a crowded image. Then a step that cannot move failed too.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
 		Not:   "Ignoring those notes: each is a failed allocation that costs seconds.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"},
@@ -138,7 +138,7 @@ func retriedOf(names ...string) func(c *ledger.Case) bool {
 
 var timmCards = []cause.Card{
 	stepCard("timm/step", []string{"pytorch-image-models/", "in train_one_epoch"},
-		"It failed in a training step. The default is 128 pictures for each card, in 32 bit: made for 16 GB and more and for pictures of 224 pixels. At 384 pixels a step needs three times as much.",
+		"It failed in a training step. The default is 128 images for each card, in 32 bit: made for 16 GB and more and for images of 224 pixels. At 384 pixels a step needs three times as much.",
 		"More cards: --batch-size is that of one card.", "pytorch-image-models/train.py",
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }
@@ -148,18 +148,18 @@ var detrCards = []cause.Card{
 		ID: "detr/matcher", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"models/matcher.py", "torch.cdist(out_bbox", "linear_sum_assignment"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out while matching queries to objects", Figures: filled,
-		Means: "It failed in the matcher. Its cost matrix has the queries of the whole batch x the objects of the whole batch, so that twice the batch is four times the matrix. One crowded picture is enough, at a random step.[[ Besides, {outside} of the {total} is held outside this program.]]",
+		Means: "It failed in the matcher. Its cost matrix has the queries of the whole batch x the objects of the whole batch, so that twice the batch is four times the matrix. One crowded image is enough, at a random step.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Not:   "A smaller backbone: the matrix does not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},
 			{Fix: "cpu_offload", Title: "Compute the costs on the CPU", Told: "In models/matcher.py, before the costs; the assignment itself runs on the CPU anyway:", Kind: "python", Text: "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()", Cost: "Somewhat slower."},
-			{Fix: "lower_resolution", Title: "Or fewer objects in one picture", Told: "Cut crowded pictures into tiles; this finds them:", Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut."},
+			{Fix: "lower_resolution", Title: "Or fewer objects in one image", Told: "Cut crowded images into tiles; this finds them:", Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut."},
 			freeOthers,
 		},
 		Sources: []string{"detr/models/matcher.py"},
 	},
 	stepCard("detr/step", []string{"engine.py", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
-		"It failed in a training step. Pictures of up to 1333 pixels are padded to the largest of the batch, and the encoder attends over all positions, so that two large ones together decide; --batch_size is that of ONE card.",
-		"Fewer queries: pictures fill the card, not queries.", "detr/datasets/coco.py",
+		"It failed in a training step. Images of up to 1333 pixels are padded to the largest of the batch, and the encoder attends over all positions, so that two large ones together decide; --batch_size is that of ONE card.",
+		"Fewer queries: images fill the card, not queries.", "detr/datasets/coco.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}),
 }

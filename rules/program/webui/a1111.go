@@ -55,7 +55,7 @@ var A1111 = program.Program{
 		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
 		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Titles:  map[string]string{"lowvram_mode": "Keep less of the model on the card", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
+	Titles:  map[string]string{"lowvram_mode": "Keep less of the model on the card", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller image", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
 	Costs:   map[string]string{"lowvram_mode": "Some speed."},
 	Useless: webuiUseless,
 	Cards:   a1111Cards,

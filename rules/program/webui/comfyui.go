@@ -65,7 +65,7 @@ var ComfyUI = program.Program{
 		"bigger_gpu":          comfyBigger,
 		"use_smaller_model":   smallerCheckpoint,
 	},
-	Titles:  map[string]string{"lowvram_mode": "Keep more of the card free for the work", "lower_resolution": "A smaller picture, or fewer frames", "use_lower_quant": "A smaller file of the same model", "upgrade_version": "Update ComfyUI"},
+	Titles:  map[string]string{"lowvram_mode": "Keep more of the card free for the work", "lower_resolution": "A smaller image, or fewer frames", "use_lower_quant": "A smaller file of the same model", "upgrade_version": "Update ComfyUI"},
 	Costs:   map[string]string{"lowvram_mode": "Slower: more weights wait in RAM.", "use_lower_quant": "Little quality."},
 	Useless: imageUseless,
 	Cards:   comfyCards,

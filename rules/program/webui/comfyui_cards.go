@@ -71,7 +71,7 @@ var (
 		Cost: "Some seconds; seams are rarely seen.",
 	}
 	comfyCPUVAE = cause.Cure{
-		Fix: "cpu_offload", Title: "Run the VAE on the processor", Cost: "Minutes a picture.",
+		Fix: "cpu_offload", Title: "Run the VAE on the processor", Cost: "Minutes an image.",
 		Steps: comfyStart("", step.Change{Flag: "--cpu-vae"}),
 	}
 	comfyUnload = cause.Cure{
@@ -89,9 +89,9 @@ func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram")
 // allOnCardFlag is the flag that does it.
 func allOnCardFlag(c *ledger.Case) map[string]string {
 	if _, ok := c.Setting("gpu_only"); ok {
-		return map[string]string{"flag": "--gpu-only", "keeps": "keeps everything on the card: the model of the picture, the text encoder (T5-XXL: 9.8 GB at 16 bit), the VAE"}
+		return map[string]string{"flag": "--gpu-only", "keeps": "keeps everything on the card: the model of the image, the text encoder (T5-XXL: 9.8 GB at 16 bit), the VAE"}
 	}
-	return map[string]string{"flag": "--highvram", "keeps": "leaves every model on the card after use: those of the picture, text encoder, VAE, of earlier workflows"}
+	return map[string]string{"flag": "--highvram", "keeps": "leaves every model on the card after use: those of the image, text encoder, VAE, of earlier workflows"}
 }
 
 var comfyCore = []cause.Card{
@@ -120,19 +120,19 @@ var comfyCore = []cause.Card{
 			{Fix: "efficient_attention", Title: "PyTorch's attention instead", Cost: "None; usually faster."},
 			comfyKeepFree, smallerFile,
 		},
-		Later:   "It may also end in an error, or run on for hours: a smaller picture is a quick test.",
+		Later:   "It may also end in an error, or run on for hours: a smaller image is a quick test.",
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "9621"},
 	},
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had to decode in tiles: the whole picture did not fit through the VAE",
+		Headline: "had to decode in tiles: the whole image did not fit through the VAE",
 		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the result comes out, nothing needs mending. Sampling was over; usually its models were still on the card and left too little. If nothing follows this line, the paste was cut or the tiles hang.",
 		Not:      "Fewer steps or a smaller model file: sampling is done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles at once, smaller ones", Told: "In place of VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE temporal_size 16 as well. It saves the failed try, and small tiles need a quarter of the memory.", Cost: "Seams, if any, at the borders of tiles."},
-			{Fix: "lower_resolution", Title: "Less to decode", Told: "Fewer frames (`length`) or a smaller picture: decoding grows with pixels times frames.", Cost: "Size."},
+			{Fix: "lower_resolution", Title: "Less to decode", Told: "Fewer frames (`length`) or a smaller image: decoding grows with pixels times frames.", Cost: "Size."},
 			comfyCPUVAE,
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
@@ -154,8 +154,8 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the picture, not even in tiles",
-		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile did not fit either. So the card was nearly full before: models that were not unloaded, or another program.",
+		Headline: "could not decode the image, not even in tiles",
+		Means:    "All steps were sampled. The VAE failed on the whole image, ComfyUI tried again in tiles of 512 pixels by itself, and one tile did not fit either. So the card was nearly full before: models that were not unloaded, or another program.",
 		Not:      "Fewer steps or another sampler: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "VAE Decode (Tiled): tile_size 256, then 128; with a video VAE temporal_size 16, then 8.", Cost: "Some seconds; seams may show at 128."},
@@ -166,8 +166,8 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not encode the input picture or clip",
-		Means:    "It failed before sampling: the VAE turns the input into a latent[[, {retried}]]. What counts is the size and number of the pictures that go in, not of the result; a photo of 12 megapixels or a clip of 100 frames is enough. If the first run works and the next fails, models of the first are still on the card.",
+		Headline: "could not encode the input image or clip",
+		Means:    "It failed before sampling: the VAE turns the input into a latent[[, {retried}]]. What counts is the size and number of the images that go in, not of the result; a photo of 12 megapixels or a clip of 100 frames is enough. If the first run works and the next fails, models of the first are still on the card.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"retried": retriedEncoding(c)} },
 		Not:      "Another sampler, fewer steps, a smaller model file: sampling had not begun.",
 		Cures: []cause.Cure{
@@ -192,8 +192,8 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
 		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
-		Means:    "Sampling was done; the last step failed, where the VAE turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]It grows with pixels and batch (every picture of the batch counts) and can take more than sampling did.",
+		Headline: "could not decode the finished image",
+		Means:    "Sampling was done; the last step failed, where the VAE turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]It grows with pixels and batch (every image of the batch counts) and can take more than sampling did.",
 		Not:      "A smaller or quantised model, fewer steps: neither is what this step needs.",
 		Cures:    []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
 		Sources:  []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "2431"}, Solved: 3,
@@ -201,12 +201,12 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not enlarge the picture with the upscale model",
+		Headline: "could not enlarge the image with the upscale model",
 		Means:    "Upscale Image (using Model) works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. So the tile was not the problem: the card was full of other models, or the input and its result do not fit beside them. At 4x the result has 16 times the pixels.",
 		Not:      "Looking for a tile setting: this node has none and has tried the smallest.",
 		Cures: []cause.Cure{
 			comfyUnload,
-			{Fix: "lower_resolution", Title: "A 2x model, or one picture at a time", Told: "2x makes 4 times the pixels, 4x 16 times. A clip: in batches of some frames.", Cost: "A smaller result."},
+			{Fix: "lower_resolution", Title: "A 2x model, or one image at a time", Told: "2x makes 4 times the pixels, 4x 16 times. A clip: in batches of some frames.", Cost: "A smaller result."},
 			{Fix: "vae_tiling", Title: "Ultimate SD Upscale", Told: "The node of that name instead, tile_width and tile_height 512.", Cost: "Slower; it redraws each tile."},
 		},
 		Sources: []string{comfyCode + "comfy_extras/nodes_upscale_model.py"},
@@ -215,8 +215,8 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not run the text encoder",
-		Means:    "It failed on the prompt, before any work on the picture. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. The size of the picture does not matter here.",
-		Not:      "A smaller picture, fewer frames, VAE tiles: none of them has begun.",
+		Means:    "It failed on the prompt, before any work on the image. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. The size of the image does not matter here.",
+		Not:      "A smaller image, fewer frames, VAE tiles: none of them has begun.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "The fp8 file of the text encoder", Told: "In the CLIP loader, for example `t5xxl_fp8_e4m3fn_scaled.safetensors`; or a GGUF with CLIPLoader (GGUF).", Cost: "Hardly any quality."},
 			{Fix: "cpu_offload", Title: "Encode the prompt on the processor", Told: "CLIP loader: `device` cpu. It runs once for each new prompt.", Cost: "Some seconds, and RAM for it."},
@@ -239,14 +239,14 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in an attention that writes out its scores",
-		Means:    "The frame says split, sub-quadratic or basic attention: [[{asked} of ]]scores between all parts of the picture, which grow with the square of the pixels. PyTorch's own attention never writes them down.",
+		Means:    "The frame says split, sub-quadratic or basic attention: [[{asked} of ]]scores between all parts of the image, which grow with the square of the pixels. PyTorch's own attention never writes them down.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Means:   "The split attention counted beforehand: even in its smallest slices the picture needs more than is free on the card. The message itself names the largest square that would fit now.",
+		Means:   "The split attention counted beforehand: even in its smallest slices the image needs more than is free on the card. The message itself names the largest square that would fit now.",
 		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch's attention instead of split", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Told: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
@@ -255,7 +255,7 @@ var comfyCore = []cause.Card{
 		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory while it moved a model to the card",
 		Means:    "No step had run. ComfyUI plans such a move by what looked free and splits a model that is too large, so either something else took memory meanwhile, or LoRA patches were computed on top.",
-		Not:      "A smaller picture: no work on it had begun.",
+		Not:      "A smaller image: no work on it had begun.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). End a second ComfyUI, games, browsers.", Cost: "Free."},
 			comfyKeepFree, smallerFile,
@@ -287,7 +287,7 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
 		If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step",
-		Means:    "The message has no sizes; the frames say where: in a step, so loading was done and decoding had not begun.[[ {part} of the model's weights lay on the card and the rest in RAM, by ComfyUI's own plan.]] What did not fit is the work on the picture: it grows with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Means:    "The message has no sizes; the frames say where: in a step, so loading was done and decoding had not begun.[[ {part} of the model's weights lay on the card and the rest in RAM, by ComfyUI's own plan.]] What did not fit is the work on the image: it grows with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Figures:  partLoaded,
 		Not:      "Fewer steps: each needs the same. VAE tiles: it had not come to that.",
 		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Windows: see RAM and page file too", Told: "The driver itself refused, which it also does where RAM plus page file are promised away: Task Manager, Performance, Memory, \"Committed x / y\" while it runs.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
@@ -297,7 +297,7 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
 		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
-		Means:    "It failed in a sampling step: {asked} more for the work on the picture. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Means:    "It failed in a sampling step: {asked} more for the work on the image. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{{Fix: comfyKeepFree.Fix, Title: comfyKeepFree.Title, Cost: comfyKeepFree.Cost, If: littleMissing}, fewerPixels, comfyKeepFree, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},

@@ -63,7 +63,7 @@ var comfyHost = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not get pinned RAM for its weights",
 		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The words say CUDA, but it is RAM that was refused: Windows pins about half of it at most, however much is free.",
-		Not:      "A smaller picture: the card was not what was full.",
+		Not:      "A smaller image: the card was not what was full.",
 		Cures: []cause.Cure{
 			{Fix: "use_mmap", Title: "Do without pinned memory", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
 			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed so on many machines where 0.29 did not.", Cost: "Some minutes."},
@@ -76,7 +76,7 @@ var comfyHost = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not load a model: Windows had no RAM or page file left to promise",
 		Means:    "Windows error 1455. When ComfyUI opened the file, all of RAM plus page file had been promised away; memory that looks free in Task Manager does not count. The card is not involved: every model passes through system memory at about its size on disk.",
-		Not:      "`--lowvram` or a smaller picture: both are about the card, and `--lowvram` puts more into RAM.",
+		Not:      "`--lowvram` or a smaller image: both are about the card, and `--lowvram` puts more into RAM.",
 		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Start with less promised", Told: "Close browser, games and a second ComfyUI; `--cache-none` keeps nothing in RAM between runs. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Every run computes all nodes again."}, smallerOnDisk},
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
@@ -98,7 +98,7 @@ var comfyHost = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed by the system: RAM ran out, not the card",
 		Means:    "Nothing of ComfyUI's own stands at the end: the kernel ended it (signal 9, exit code 137). That is RAM, of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it takes off the card, so it often strikes when the next model is loaded.",
-		Not:      "`--lowvram`, VAE tiles, a smaller picture: they are about the card, and the first moves more into RAM.",
+		Not:      "`--lowvram`, VAE tiles, a smaller image: they are about the card, and the first moves more into RAM.",
 		Cures:    []cause.Cure{boxed, smallerOnDisk, keepLess},
 		Later:    "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
 		Sources:  []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
@@ -108,15 +108,15 @@ var comfyHost = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "[[{asked} of system memory was refused: the last piece, not the need. ]]ComfyUI reads each model into RAM at about its size on disk before it moves it, and keeps there what it took off the card.",
-		Not:      "A smaller picture or `--lowvram`: one is work on the card, the other moves more into RAM.",
+		Not:      "A smaller image or `--lowvram`: one is work on the card, the other moves more into RAM.",
 		Cures:    []cause.Cure{letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
 		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture or clip on this Mac",
-		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels, all pictures or frames of the batch at once.[[ {asked} more was refused.]] On a Mac models, work and all other programs share one memory.",
+		Headline: "could not decode the finished image or clip on this Mac",
+		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels, all images or frames of the batch at once.[[ {asked} more was refused.]] On a Mac models, work and all other programs share one memory.",
 		Not:      "`--lowvram` and `--cpu-vae`: both move things inside the same memory. A smaller file of the model: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles, or few frames at a time", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64. A node that decodes by itself: its tiling option, or fewer frames a clip (half of them take half).", Cost: "Some seconds; shorter clips."},
@@ -128,7 +128,7 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Means: "On a Mac model, picture and all other programs share one memory, and PyTorch lets a program have only part of it. Moving weights out frees nothing: there is no other place.",
+		Means: "On a Mac model, image and all other programs share one memory, and PyTorch lets a program have only part of it. Moving weights out frees nothing: there is no other place.",
 		Not:   "`--lowvram` and `--cpu-vae`: both move things inside the same memory.",
 		Cures: []cause.Cure{
 			fewerPixels,
@@ -148,7 +148,7 @@ var comfyBare = []cause.Card{
 		Means:    "The card was full, ComfyUI began to unload all models, and Python was aborted (`Fatal Python error`) where weights go back to RAM. So models of earlier work were still held; the abort itself is a crash in the driver or the loader, or RAM that is full as well.",
 		Not:      "Queueing the same work again without a restart: the process is gone, with everything in its queue.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Unload between models", Told: "Several models in a row: after each Manager, Unload Models and Free Node Cache, or by its API as here; best all pictures of one model, then the next.", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload between models", Told: "Several models in a row: after each Manager, Unload Models and Free Node Cache, or by its API as here; best all images of one model, then the next.", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
 			comfyKeepFree,
 			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "An abort in place of an error is a fault of theirs.", Cost: "Some minutes."},
 		},
@@ -158,7 +158,7 @@ var comfyBare = []cause.Card{
 		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a convolution over frames: the VAE of a video model, as a rule",
-		Means:    "The frame that failed is a 3D convolution (width, height and frames at once), which video models have in their VAE; the network that samples has hardly any. So the steps are most likely done and the frames were being decoded; at the very start it would be the encoding of a picture. It grows with width x height x frames. The lines above the paste would name the node.",
+		Means:    "The frame that failed is a 3D convolution (width, height and frames at once), which video models have in their VAE; the network that samples has hardly any. So the steps are most likely done and the frames were being decoded; at the very start it would be the encoding of an image. It grows with width x height x frames. The lines above the paste would name the node.",
 		Not:      "A GGUF or fp8 file of the video model, fewer steps, `--lowvram` alone: they make the sampling smaller, not this. Allocator settings.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles", Ways: []cause.Way{
@@ -180,7 +180,7 @@ var comfyBare = []cause.Card{
 			}
 			return map[string]string{"silent": "The lines here do not say how much was asked for or free."}
 		},
-		Means: "{silent} ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big picture, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",
+		Means: "{silent} ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big image, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Go by the red node", Ways: []cause.Way{
 				{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: `length` (frames) first"},

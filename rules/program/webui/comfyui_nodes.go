@@ -81,7 +81,7 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "It failed in the GGUF node, which unpacks each layer to 16 bit on the card when it is used. A smaller file saves weights, not that scratch or the work on the picture; LoRAs are applied while unpacking and add to it.",
+		Means: "It failed in the GGUF node, which unpacks each layer to 16 bit on the card when it is used. A smaller file saves weights, not that scratch or the work on the image; LoRAs are applied while unpacking and add to it.",
 		Not:   "A Q2 or Q3 file for this alone: the scratch for a layer stays the same.",
 		Cures: []cause.Cure{
 			comfyKeepFree,
@@ -112,7 +112,7 @@ var comfyNodes = []cause.Card{
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer references and adapters", Told: "One reference picture for each adapter, no batch; bypass (Ctrl+B) other adapters and ControlNets to see which one tips it over.", Cost: "Looser likeness."},
+			{Fix: "lower_batch_size", Title: "Fewer references and adapters", Told: "One reference image for each adapter, no batch; bypass (Ctrl+B) other adapters and ControlNets to see which one tips it over.", Cost: "Looser likeness."},
 			fewerPixels, comfyKeepFree,
 		},
 		Sources: []string{"https://github.com/cubiq/ComfyUI_IPAdapter_plus"},
@@ -143,7 +143,7 @@ var comfyNodes = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Force the low-memory mode", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
 			comfyTiles,
-			{Fix: "half_precision", Title: "Weights at 16 bit", If: when.Fact("weights_32"), Told: "Add `--force-fp16` to that; if pictures turn black, also `--fp32-vae`.", Cost: "Hardly any quality."},
+			{Fix: "half_precision", Title: "Weights at 16 bit", If: when.Fact("weights_32"), Told: "Add `--force-fp16` to that; if images turn black, also `--fp32-vae`.", Cost: "Hardly any quality."},
 			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux: the same card with far less memory used.", Cost: "A new installation."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
@@ -151,8 +151,8 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"},
 		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture on this AMD card",
-		Means:    "Sampling was done; the VAE failed. On AMD that is the usual place: the convolutions of MIOpen take several times the scratch that NVIDIA's take, so a picture that was sampled well does not get decoded.",
+		Headline: "could not decode the finished image on this AMD card",
+		Means:    "Sampling was done; the VAE failed. On AMD that is the usual place: the convolutions of MIOpen take several times the scratch that NVIDIA's take, so an image that was sampled well does not get decoded.",
 		Not:      "`--reserve-vram`: this scratch does not heed it.",
 		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Let MIOpen search less", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "The VAE at bf16", Told: "Start with `--bf16-vae`: ROCm runs it at 32 bit by default in many versions.", Cost: "None that can be seen."}},
 		Sources:  []string{comfyThread + "5341", comfyThread + "5759", comfyThread + "9547", "https://github.com/LykosAI/StabilityMatrix/pull/1469"}, Solved: 3,
@@ -165,8 +165,8 @@ var comfyNodes = []cause.Card{
 		Figures:  ownFigures,
 		Not:      "`--lowvram`, `--novram`, `--reserve-vram`: such a node does not heed them. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Set the node itself to need less", Told: "Its loader: precision or dtype fp16 (bf16 on RTX 30 and later) instead of fp32, offload or keep on CPU where it has it, the smallest variant of the model; then the smallest picture and fewest frames that it takes.", Cost: "Hardly any quality; a smaller result."},
-			{Fix: "use_smaller_model", Title: "Another node for the same model", Told: "In the Manager look for a wrapper or native nodes that load pruned fp16, fp8 or GGUF files and move the model to RAM between steps (DynamiCrafter: ComfyUI-DynamiCrafterWrapper).", Cost: "The workflow is built anew."},
+			{Fix: "half_precision", Title: "Set the node itself to need less", Told: "Its loader: precision or dtype fp16 (bf16 on RTX 30 and later) instead of fp32, offload or keep on CPU where it has it, the smallest variant of the model; then the smallest image and fewest frames that it takes.", Cost: "Hardly any quality; a smaller result."},
+			{Fix: "use_smaller_model", Title: "Another node for the same model", Told: "In the Manager look for a wrapper or native nodes that load pruned fp16, fp8 or GGUF files and move the model to RAM between steps (DynamiCrafter: ComfyUI-DynamiCrafterWrapper).", Cost: "The workflow is built again."},
 			comfyUnload,
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/kijai/ComfyUI-DynamiCrafterWrapper"},

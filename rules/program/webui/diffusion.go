@@ -154,7 +154,7 @@ var InvokeAI = program.Program{
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
-		"vae_tiling":          invokeStep("force_tiled_decode: true", "Start it with `--free_gpu_mem`: the model leaves the card before the picture is decoded."),
+		"vae_tiling":          invokeStep("force_tiled_decode: true", "Start it with `--free_gpu_mem`: the model leaves the card before the image is decoded."),
 		"efficient_attention": invokeStep("attention_type: torch-sdp", "Install xformers; InvokeAI 2.3 uses it by itself (`--xformers`)."),
 		"half_precision":      invokeStep("precision: auto", "Start it with `--precision=float16`, or put that into the file `invokeai.init`."),
 		"use_lower_quant":     step.Paste("ui", "Model Manager, Starter Models: the Quantized variant of the model and of its T5 encoder; or a GGUF"),

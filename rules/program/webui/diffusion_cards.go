@@ -28,7 +28,7 @@ func plainDiffusers(c *ledger.Case) bool {
 var (
 	offloadModel = cause.Cure{
 		Fix: "cpu_offload", Title: "Move one component at a time", Kind: "python",
-		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "A few seconds a picture; RAM for the whole model.",
+		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "A few seconds an image; RAM for the whole model.",
 	}
 	offloadLayers = cause.Cure{
 		Fix: "lowvram_mode", Title: "Move layer by layer", Kind: "python",
@@ -41,7 +41,7 @@ var (
 	}
 	tiledVAE = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles", Kind: "python",
-		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one picture at a time", Cost: "Some seconds.",
+		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one image at a time", Cost: "Some seconds.",
 	}
 	smallerCall = cause.Cure{
 		Fix: "lower_resolution", Title: "Less in one call", Kind: "python",
@@ -56,7 +56,7 @@ var diffusersCards = ofCard([]cause.Card{
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
 		Means:    "`.to(\"cuda\")` puts everything there at once: text encoders, transformer and VAE. [[{mine} of {total} were full when it stopped. ]]No step needs more than one of them, so moving each when it runs is enough for most cards.",
-		Not:      "A smaller picture: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
+		Not:      "A smaller image: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
 	},
@@ -65,7 +65,7 @@ var diffusersCards = ofCard([]cause.Card{
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: one component alone is too large for the card",
 		Means:    "Model offload is at work already: it failed moving a single component to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8[[; the card has {total}]].",
-		Not:      "`enable_model_cpu_offload()` once more, or a smaller picture.",
+		Not:      "`enable_model_cpu_offload()` once more, or a smaller image.",
 		Cures:    []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
 		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
 	},
@@ -81,18 +81,18 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("},
 		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
-		Means:    "All steps were done; the VAE failed turning the latent into pixels[[: {asked} more was refused]]. It grows with the pixels and with the number of pictures, and the models before it are still on the card.",
+		Headline: "could not decode the finished image",
+		Means:    "All steps were done; the VAE failed turning the latent into pixels[[: {asked} more was refused]]. It grows with the pixels and with the number of images, and the models before it are still on the card.",
 		Not:      "Fewer steps or attention slicing: the steps were over.",
-		Cures:    []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "One picture at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
+		Cures:    []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "One image at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
 		Sources:  []string{diffusersDocs, diffusersCode + "models/autoencoders/autoencoder_kl.py"},
 	},
 	{
 		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it encoded the prompt",
-		Means:    "No step had begun; everything else lies on the card beside the text encoder. T5-XXL alone is 9.8 GB at 16 bit, and the size of the picture does not matter here.",
-		Not:      "A smaller picture or VAE tiling: neither has begun.",
+		Means:    "No step had begun; everything else lies on the card beside the text encoder. T5-XXL alone is 9.8 GB at 16 bit, and the size of the image does not matter here.",
+		Not:      "A smaller image or VAE tiling: neither has begun.",
 		Cures:    []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "The text encoder in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any quality."}, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/flux/pipeline_flux.py"},
 	},
@@ -110,7 +110,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "holds more than the card has: Windows moved the rest to RAM, and that is full too",
 		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (slow), until that gave out as well. Mostly all components lie on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
-		Not:      "Allocator settings, a smaller picture: the weights alone are past the card.",
+		Not:      "Allocator settings, a smaller image: the weights alone are past the card.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
 		Sources:  []string{diffusersDocs, "https://github.com/zai-org/CogView4/issues/16"},
 	},
@@ -121,10 +121,10 @@ var diffusersCards = ofCard([]cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
 		Means:    "A step of training did not fit[[: {mine} of {total} is its own]]. diffusers' scripts keep every layer's results in 32 bit unless told otherwise, SDXL at 1024 pixels; with checkpointing, 16 bit and 8-bit Adam together that falls to a fraction.",
-		Not:      "Allocator settings[[: {slack} to gain]]. CPU offload: that is for making pictures.",
+		Not:      "Allocator settings[[: {slack} to gain]]. CPU offload: that is for making images.",
 		Cures: []cause.Cure{
 			{Fix: "gradient_checkpointing", Title: "All savings of the script at once", Told: "Added to your `accelerate launch` command; `--help` lists what your script has:", Kind: "config", Text: "--gradient_checkpointing --mixed_precision fp16 --use_8bit_adam --train_batch_size 1 --gradient_accumulation_steps 4", Cost: "Slower steps; needs bitsandbytes."},
-			{Fix: "lower_resolution", Title: "Smaller pictures", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."},
+			{Fix: "lower_resolution", Title: "Smaller images", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."},
 			{Fix: "use_smaller_model", Title: "Keep the text encoders out of it", Told: "Without `--train_text_encoder`, and with latents and text embeddings computed before (`--cache_latents`, where the script has it). A LoRA script in place of one that trains the whole network, if it is one.", Cost: "Words are learned less well."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
@@ -136,7 +136,7 @@ var diffusersCards = ofCard([]cause.Card{
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
-		Means:    "The model ran; the work of a step did not fit[[: {asked} more, with {mine} of {total} held already]]. It grows with pixels, pictures at a time and, for video, frames. Text encoders and VAE lie idle on the card meanwhile if the pipeline was moved there as a whole, so taking them off may be all that is needed.",
+		Means:    "The model ran; the work of a step did not fit[[: {asked} more, with {mine} of {total} held already]]. It grows with pixels, images at a time and, for video, frames. Text encoders and VAE lie idle on the card meanwhile if the pipeline was moved there as a whole, so taking them off may be all that is needed.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{offloadModel, smallerCall, quantTransformer},
 		Sources:  []string{diffusersDocs},
@@ -210,7 +210,7 @@ var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial load
 // invokeOthers has a way to need less in the last step, where it needs most.
 func invokeOthers() cause.Card {
 	k := othersHold("invokeai/others-hold", "InvokeAI", inInvoke, invokeLowVRAM)
-	tiles := cause.Cure{Fix: "vae_tiling", Title: "Meanwhile: decode in tiles", Told: "`force_tiled_decode: true` in `invokeai.yaml`, then restart; it helps where the steps were done and the picture failed. Or half the width and height.", Cost: "Some seconds."}
+	tiles := cause.Cure{Fix: "vae_tiling", Title: "Meanwhile: decode in tiles", Told: "`force_tiled_decode: true` in `invokeai.yaml`, then restart; it helps where the steps were done and the image failed. Or half the width and height.", Cost: "Some seconds."}
 	k.Cures = slices.Insert(k.Cures, len(k.Cures)-1, tiles)
 	return k
 }
@@ -223,7 +223,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/refused-whole", Kinds: []fact.Kind{fact.InvokeRefused}, If: oldInvoke, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not move a model to the card",
 		Means:    "The frames are those of InvokeAI 4.0 or 4.1, which move each model to the card as a whole, beside what their VRAM cache keeps; 4.0.0 failed so for SDXL on cards of 12 GB. Loading a model in part came with 5.6.",
-		Not:      "A smaller picture: it failed on the weights, before any step. Allocator settings.",
+		Not:      "A smaller image: it failed on the weights, before any step. Allocator settings.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update InvokeAI, load models in part", Told: "5.6 or later by the launcher; then in `invokeai.yaml`, and a restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
 			{Fix: "restart_session", Title: "Until then: nothing kept on the card", Told: "In `invokeai.yaml`, then restart and load this one model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
@@ -235,7 +235,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not make room for a model on the card",
 		Means:    "InvokeAI's model cache gave up: the model does not fit as a whole beside the working memory that it keeps free. Loading it in part is a setting since 5.6, and on by default in newer releases.",
-		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller picture: it failed on the weights.",
+		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			invokePartialCure,
 			{Fix: "use_lower_quant", Title: "The quantised variant", Told: "Model Manager, Starter Models: the Quantized FLUX and the Quantized T5 encoder, or a GGUF.", Cost: "Little quality; a download."},
@@ -246,7 +246,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
+		Headline: "could not decode the finished image",
 		Means:    "Denoising was done; the VAE failed[[: {asked} more was refused]]. It grows with the pixels, and InvokeAI plans 3 GB of working memory unless told otherwise.",
 		Not:      "Fewer steps or a smaller model: both are over by then.",
 		Cures: []cause.Cure{
@@ -261,7 +261,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the text encoder",
 		Means:    "It failed on the prompt, before any step. T5-XXL of Flux and SD 3 has 9.8 GB at 16 bit, and models of the run before may still lie on the card beside it.[[ {mine%} of the card was InvokeAI's own.]]",
-		Not:      "A smaller picture, tiles: no work on it had begun.",
+		Not:      "A smaller image, tiles: no work on it had begun.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "The quantised T5 encoder", Told: "Model Manager, Starter Models: t5_bnb_int8_quantized_encoder (half as large), chosen in the Advanced settings of the model.", Cost: "Hardly any quality.", If: notSDXL},
 			invokePartialCure,
@@ -273,7 +273,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the upscale model",
-		Means:    "Not denoising failed but the model that enlarges the picture. It works in tiles, and the picture and its result lie in RAM; so the tile did not fit beside the models that were still on the card.",
+		Means:    "Not denoising failed but the model that enlarges the image. It works in tiles, and the image and its result lie in RAM; so the tile did not fit beside the models that were still on the card.",
 		Not:      "Fewer steps, another main model: neither takes part.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "Upscaling tab, Advanced: Tile Size 512; in a workflow: tile_size 256 in the upscale node (0 is no tiles at all).", Cost: "Slower."},
@@ -286,10 +286,10 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "The frames are those of InvokeAI 3. It keeps finished models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later), moves others in as a whole, and needs the rest for the picture[[; {mine} of {total} was its own]].",
+		Means:    "The frames are those of InvokeAI 3. It keeps finished models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later), moves others in as a whole, and needs the rest for the image[[; {mine} of {total} was its own]].",
 		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "A smaller picture", Told: "512 x 512 for SD 1.5, 1024 x 1024 for SDXL, high resolution optimisation and ControlNets off; enlarge afterwards.", Cost: "One step more."},
+			{Fix: "lower_resolution", Title: "A smaller image", Told: "512 x 512 for SD 1.5, 1024 x 1024 for SDXL, high resolution optimisation and ControlNets off; enlarge afterwards.", Cost: "One step more."},
 			{Fix: "lowvram_mode", Title: "Keep nothing on the card that is not in use", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.2 on), then restart; 3.2 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "InvokeAI 5.6 or later", Told: "It loads a model in part where the card is too small.", Cost: "A new installation."},
 		},
@@ -299,7 +299,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
-		Means:    "InvokeAI fills the card with weights except for its working memory (3 GB by default); large pictures, control layers and LoRAs need more than that.",
+		Means:    "InvokeAI fills the card with weights except for its working memory (3 GB by default); large images, control layers and LoRAs need more than that.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "More working memory", Told: "In `invokeai.yaml`, then restart (5.6 and later):", Kind: "config", Text: "enable_partial_loading: true\ndevice_working_mem_gb: 5", Cost: "Some speed."},
@@ -312,25 +312,25 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "loads the model at 32 bit, and the card is too small for that",
-		Means:    "\"Using more accurate float32 precision\": every number takes 4 bytes instead of 2.[[ The network that makes the picture, {network} million numbers, is {whole} so and {half} at 16 bit;]][[ text encoder and VAE come to it, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black pictures at 16 bit, and on cards without CUDA.",
-		Not:      "The lines after it (\"restoring None\", \"not a known model name\", models.yaml): they only follow. A smaller picture: nothing was computed yet.",
+		Means:    "\"Using more accurate float32 precision\": every number takes 4 bytes instead of 2.[[ The network that makes the image, {network} million numbers, is {whole} so and {half} at 16 bit;]][[ text encoder and VAE come to it, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
+		Not:      "The lines after it (\"restoring None\", \"not a known model name\", models.yaml): they only follow. A smaller image: nothing was computed yet.",
 		Figures:  networkSize,
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Added to how you start it; if pictures turn black on a GTX 16xx, the next.", Kind: "config", Text: "--precision=float16", Cost: "Black pictures on GTX 16xx."},
-			{Fix: "lowvram_mode", Title: "Keep less on the card", Told: "Added in the same place. Also close what uses the card (`nvidia-smi`): here every 100 MB count.", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds a picture."},
-			{Fix: "cpu_offload", Title: "Or compute on the processor", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes a picture."},
+			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Added to how you start it; if images turn black on a GTX 16xx, the next.", Kind: "config", Text: "--precision=float16", Cost: "Black images on GTX 16xx."},
+			{Fix: "lowvram_mode", Title: "Keep less on the card", Told: "Added in the same place. Also close what uses the card (`nvidia-smi`): here every 100 MB count.", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds an image."},
+			{Fix: "cpu_offload", Title: "Or compute on the processor", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes an image."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
 	},
 	{
 		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
-		Means:    "This is InvokeAI 2, which prints its VRAM statistics after each picture: the model was loaded, the work on the picture did not fit beside it[[ ({mine} of {total} are its own)]]. A model of Stable Diffusion 1.5 is 2 GB at 16 bit and 4 at 32; the rest grows with width times height.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Means:    "This is InvokeAI 2, which prints its VRAM statistics after each image: the model was loaded, the work on the image did not fit beside it[[ ({mine} of {total} are its own)]]. A model of Stable Diffusion 1.5 is 2 GB at 16 bit and 4 at 32; the rest grows with width times height.",
 		Not:      "`invokeai.yaml`, partial loading, tiles: they came with 3 and later. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "A smaller picture", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; enlarge afterwards with `-U 2`.", Cost: "One step more."},
-			{Fix: "half_precision", Title: "16 bit, and nothing idle on the card", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black pictures.", Cost: "Some seconds a picture."},
+			{Fix: "lower_resolution", Title: "A smaller image", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; enlarge afterwards with `-U 2`.", Cost: "One step more."},
+			{Fix: "half_precision", Title: "16 bit, and nothing idle on the card", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black images.", Cost: "Some seconds an image."},
 			{Fix: "upgrade_version", Title: "A newer InvokeAI", Told: "From 5.6 on it loads a model in part where the card is too small.", Cost: "A new installation."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/generate.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/invoke/args.py", invokeLowVRAM},
@@ -341,7 +341,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Headline: "ran out of the computer's own memory while it loaded a model",
 		Means:    "System memory refused[[ {asked}]], the last piece of many: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and keeps the model before it there too: 16 GB are short for that.",
 		Figures:  refusedWithRoom,
-		Not:      "A smaller picture, half precision on the card, `max_split_size_mb`: the card was not full.",
+		Not:      "A smaller image, half precision on the card, `max_split_size_mb`: the card was not full.",
 		Cures: []cause.Cure{
 			letWindowsPage,
 			{Fix: "restart_session", Title: "Keep one model at a time", Told: "A line in `invokeai.init`, then restart: `--max_loaded_models 1`. Start with the model you need.", Cost: "Models load again at every change."},

@@ -32,7 +32,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Not:      "Allocator settings of CUDA, 4 bit (NVIDIA only), fewer steps: the weights fill it.",
 		Cures: []cause.Cure{
 			{Fix: "raise_watermark", Title: "Lift the ceiling: little is missing", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: fewMiB},
-			{Fix: "lower_resolution", Title: "A smaller picture, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no upscale; Model: Refiner None.", Cost: "Detail."},
+			{Fix: "lower_resolution", Title: "A smaller image, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no upscale; Model: Refiner None.", Cost: "Detail."},
 			{Fix: "raise_watermark", Title: "Lift the ceiling", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: when.Not(fewMiB)},
 			{Fix: "use_smaller_model", Title: "A program made for Macs", Told: "Draw Things runs SD 1.5 and quantised SDXL in less. Fooocus itself has SDXL only.", Cost: "Another program."},
 		},
@@ -44,7 +44,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not put SDXL on the card through DirectML",
 		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders.",
-		Not:      "A smaller picture: it failed on the weights. The 1024 MB say nothing of your card.",
+		Not:      "A smaller image: it failed on the weights. The 1024 MB say nothing of your card.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Low-memory mode, VAE on the processor", Told: "In the line of `run.bat` that starts it (first `--always-low-vram` alone):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
 			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that; several releases failed like this on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
@@ -69,10 +69,10 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in Upscale or Variation",
-		Means:    "There the input's size counts: 2x of a large picture is several times what SDXL was made for.",
+		Means:    "There the input's size counts: 2x of a large image is several times what SDXL was made for.",
 		Not:      "Fewer steps or another style.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "The fast upscale, or a smaller input", Told: "Input Image, Upscale or Variation: Upscale (Fast 2x), which only enlarges; or scale the picture to about 1000 pixels first.", Cost: "Fast 2x adds no detail."},
+			{Fix: "lower_resolution", Title: "The fast upscale, or a smaller input", Told: "Input Image, Upscale or Variation: Upscale (Fast 2x), which only enlarges; or scale the image to about 1000 pixels first.", Cost: "Fast 2x adds no detail."},
 			{Fix: "lowvram_mode", Title: "Offload what is not in use", Kind: "shell", Text: "python entry_with_update.py --always-offload-from-vram --vae-in-fp16", Cost: "Some speed."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
@@ -82,8 +82,8 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/moving", Kinds: onCard, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
-		Means:    "No step had run. Fooocus moves SDXL in parts where the card is small, by what looked free when it began[[; {mine} of {total} was its own already]]. So something took memory in between, or the models of the picture before were still there.",
-		Not:      "A smaller picture: none had been begun. `--lowvram`, `--medvram`: Fooocus has its own names.",
+		Means:    "No step had run. Fooocus moves SDXL in parts where the card is small, by what looked free when it began[[; {mine} of {total} was its own already]]. So something took memory in between, or the models of the image before were still there.",
+		Not:      "A smaller image: none had been begun. `--lowvram`, `--medvram`: Fooocus has its own names.",
 		Cures: []cause.Cure{
 			fooocusLow,
 			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "A second Fooocus, a game, the browser:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
@@ -97,7 +97,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "Fooocus manages the card by itself and is made to run SDXL in 4 GB[[; here {mine} of {total} is its own]]. A failure on 6 GB or more mostly means that another program, or a second Fooocus, holds part of the card, or that ControlNets and Inpaint came on top.",
 		Not:      "Flags of other web UIs (`--lowvram`, `--medvram`): Fooocus has its own names.",
-		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Smaller, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no ControlNet or Inpaint.", Cost: "A smaller picture."}},
+		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Smaller, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no ControlNet or Inpaint.", Cost: "A smaller image."}},
 		Sources:  []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
 	},
 }))

@@ -73,7 +73,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] at work",
-		Means:    "The frames (`ldm_patched`) are those of reForge, or of Forge before August 2024. It moves weights by itself and has no slider for them[[; {mine} of {total} is its own]]. What grows is the work on the picture: pixels, batch, Hires. fix, each ControlNet.",
+		Means:    "The frames (`ldm_patched`) are those of reForge, or of Forge before August 2024. It moves weights by itself and has no slider for them[[; {mine} of {total} is its own]]. What grows is the work on the image: pixels, batch, Hires. fix, each ControlNet.",
 		Not:      "`--medvram`, `--lowvram`: it ignores both, and says so at its start. The slider GPU Weights of other guides: it came later. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Never OOM Integrated", Told: "In the page, at the end of the column: tick Enabled for UNet (always maximize offload), and Enabled for VAE (always tiled) if it fails at the very end.", Cost: "Slower."},
@@ -88,7 +88,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Headline: "could not place the model[[: it is {over} larger than the card has free]]",
 		Means:    "Forge's own plan[[: {need} of model, {free_mb} free, {work_mb} kept for computing]]. What does not fit waits in RAM, which is normal; the error came while the parts were being placed. [[{flux}. ]]Unlike an ordinary shortage on the card it names no size: with Swap Location \"Shared\" Forge locks RAM for the card, and a refused lock reads like this. The log shows neither that setting nor your RAM.",
 		Figures:  forgePlan,
-		Not:      "`--medvram`, `--lowvram` (Forge ignores both), a smaller picture: it failed on the weights.",
+		Not:      "`--medvram`, `--lowvram` (Forge ignores both), a smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Swap Location CPU, GPU Weights 1000 lower", Told: "Both at the top of the page (UI: all, if they are hidden); Swap Method Queue. Forge's default keeps 1,024 MB for computing[[; here it was {work_mb}]].", Cost: "Some speed."},
 			{Fix: "use_lower_quant", Title: "A smaller file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf`, about 6.4 GB[[: {q4} then wait in RAM instead of {now}, with 1,024 MB for computing]]; or `flux1-dev-bnb-nf4-v2`. T5 as `t5xxl_fp8_e4m3fn`.", Cost: "Little quality; a download."},
@@ -113,7 +113,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
+		Headline: "could not decode the finished image",
 		Means:    "All steps were done; the VAE failed. Forge goes over to tiles by itself where it sees the failure coming; here it did not, or the tiles did not fit beside the weights.",
 		Not:      "Fewer steps: they were over.",
 		Cures: []cause.Cure{
@@ -140,7 +140,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] at work",
-		Means:    "Forge keeps weights on the card up to the slider GPU Weights, and the work on the picture must do with the rest[[: {asked} more was refused with {mine} of {total} its own]]. Load lines above it are not the cause: loading was over.",
+		Means:    "Forge keeps weights on the card up to the slider GPU Weights, and the work on the image must do with the rest[[: {asked} more was refused with {mine} of {total} its own]]. Load lines above it are not the cause: loading was over.",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "GPU Weights (MB) 1000 to 2000 lower", Told: "At the top of the page (UI: all, if it is hidden): that much more is left for the work. Swap Location CPU.", Cost: "Some speed."},
@@ -154,7 +154,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 var sdnextCards = ofCard([]cause.Card{
 	{
 		ID: "sdnext/vae", Kinds: onCard, Said: []string{"processing_vae.py", "full_vae_decode", "VAE decode", "vae_decode"}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
+		Headline: "could not decode the finished image",
 		Means:    "All steps were done; the VAE failed, which turns the latent into all pixels at once[[: {asked} more, with {free} free]]. It grows with the pixels and the batch.[[ {amd}]]",
 		Figures:  amdScratch,
 		Not:      "Fewer steps, a quantised model: sampling was over.",
@@ -168,7 +168,7 @@ var sdnextCards = ofCard([]cause.Card{
 	{
 		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
+		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the image.",
 		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Lower the offload watermark", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is the slowest and needs least.", Cost: "Slower."},

@@ -53,7 +53,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 		Not:      "`--medvram`, `--lowvram`, tiles: they are about the card and keep more in RAM.",
 		Cures: []cause.Cure{
 			boxed,
-			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7, SDXL 6.5; it is read once and not unpickled. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "None for making pictures."},
+			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7, SDXL 6.5; it is read once and not unpickled. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "None for making images."},
 			{Fix: "use_mmap", Title: "Load straight to the card", Cost: "Card memory while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
 		},
 		Later:   "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
@@ -66,7 +66,7 @@ var a1111Work = []cause.Card{
 		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "was refused memory through DirectML",
-		Means:    "An AMD (or Intel) card under Windows. DirectML does not tell PyTorch what is free and gives little back, so the web UI cannot plan: the same picture takes about twice what it takes with ROCm or CUDA.[[ {asked} was refused at once.]]",
+		Means:    "An AMD (or Intel) card under Windows. DirectML does not tell PyTorch what is free and gives little back, so the web UI cannot plan: the same image takes about twice what it takes with ROCm or CUDA.[[ {asked} was refused at once.]]",
 		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA. FP8 weights: DirectML has none.",
 		Cures: []cause.Cure{
 			{Fix: "efficient_attention", Title: "An attention in slices", Cost: "Some speed.", Steps: a1111Flags("", step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
@@ -80,7 +80,7 @@ var a1111Work = []cause.Card{
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "was refused in its first trial calculation, which needs next to nothing",
 		Means:    "`first_time_calculation` multiplies one number to wake CUDA up, beside the loading of the checkpoint. A card or driver that refuses this has nothing left to give: an earlier web UI or another program holds the card, or Windows has no RAM and page file left to back it. So your settings are not what is too large.",
-		Not:      "A smaller picture, batch or checkpoint: none was reached. `CUDA_LAUNCH_BLOCKING=1` only helps to locate.",
+		Not:      "A smaller image, batch or checkpoint: none was reached. `CUDA_LAUNCH_BLOCKING=1` only helps to locate.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "End what is left over, restart the computer", Told: "Close the web UI's window, end every python that is left in the Task Manager; before the next start the card should be nearly empty:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 			{Fix: largerPageFile.Fix, Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: mostlyWindowsPaths},
@@ -94,12 +94,12 @@ var a1111Work = []cause.Card{
 		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") },
 		Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while an extension was training",
-		Means:    "The frames are those of a training run inside the web UI. Model, gradients and activations of a step lie on the card together, and the web UI's own model may lie there too, above all if a picture was made before.",
+		Means:    "The frames are those of a training run inside the web UI. Model, gradients and activations of a step lie on the card together, and the web UI's own model may lie there too, above all if an image was made before.",
 		Not:      "`--medvram` and fewer steps: training needs all parts at once, in every step.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making a picture before; previews off.", Cost: "Free."},
+			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making an image before; previews off.", Cost: "Free."},
 			{Fix: "optimizer_8bit", Title: "The extension's savings together", Told: "LoRA, batch size 1, 8-bit Adam, mixed precision fp16, gradient checkpointing, xformers, EMA off; text encoder off if that is not enough.", Cost: "A third slower."},
-			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "384 instead of 512: 0.56 of the pixels.", Cost: "Less detail learned."},
+			{Fix: "lower_resolution", Title: "Smaller images", Told: "384 instead of 512: 0.56 of the pixels.", Cost: "Less detail learned."},
 		},
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md"},
 	},
@@ -107,7 +107,7 @@ var a1111Work = []cause.Card{
 		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"},
 		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: attention over an odd size",
-		Means:    "The card has {total}. This split attention cuts its work into slices only where the number of latent pixels divides evenly; other sizes take the whole matrix, so that a larger picture may fit where this one fails.",
+		Means:    "The card has {total}. This split attention cuts its work into slices only where the number of latent pixels divides evenly; other sizes take the whole matrix, so that a larger image may fit where this one fails.",
 		Not:      "`max_split_size_mb`: no card of this size has such a piece.",
 		Cures: []cause.Cure{
 			a1111SDP,
@@ -135,7 +135,7 @@ var a1111Work = []cause.Card{
 	{
 		ID: "a1111/vae", Kinds: onCard, Said: []string{"decode_first_stage", "autoencoder.py", "single_sample_to_image", "first_stage_model.decode"}, If: a1111Plain,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished picture",
+		Headline: "could not decode the finished image",
 		Means:    "All steps were done; it failed when the VAE turned the latent into pixels[[: {asked} more, with {free} free]]. That takes more than the steps did, grows with the pixels, and doubles with `--no-half-vae`.",
 		Not:      "Fewer steps or another sampler: they were over.",
 		Cures:    []cause.Cure{a1111Tiled, a1111Medvram, a1111Smaller},
@@ -157,8 +157,8 @@ var a1111Work = []cause.Card{
 		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the face restorer",
-		Means:    "The picture was made. CodeFormer or GFPGAN then restores each face at 512 pixels with a model of its own, beside Stable Diffusion and what its last step left on the card.",
-		Not:      "Fewer steps, a smaller picture for the restorer: faces always have 512 pixels there.",
+		Means:    "The image was made. CodeFormer or GFPGAN then restores each face at 512 pixels with a model of its own, beside Stable Diffusion and what its last step left on the card.",
+		Not:      "Fewer steps, a smaller image for the restorer: faces always have 512 pixels there.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "The restorer on the processor", Told: "A second or two a face.", Steps: a1111Flags("", step.Change{Flag: "--use-cpu", Value: "gfpgan codeformer"}), Cost: "Slower."},
 			{Fix: "use_smaller_model", Title: "Leave it out while you draw", Told: "Restore faces off; later in tab Extras with GFPGAN, right after a start. Settings, Face restoration: Move face restoration model from VRAM into RAM after processing.", Cost: "One step more."},
@@ -171,7 +171,7 @@ var a1111Work = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the upscaler model",
 		Means:    "It failed in ESRGAN or its like, not in Stable Diffusion, whose weights still lie on the card beside it. What counts is the tile in which the upscaler works.",
-		Not:      "Another checkpoint or fewer steps: the picture was made.",
+		Not:      "Another checkpoint or fewer steps: the image was made.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "A smaller tile", Told: "Settings, Upscaling: Tile size for all ESRGAN upscalers 128. 0 means no tiles, the most memory.", Cost: "Some seconds."},
 			a1111Medvram,
@@ -183,7 +183,7 @@ var a1111Work = []cause.Card{
 		ID: "a1111/training-tab", Kinds: onCard, Said: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"},
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the Train tab",
-		Means:    "An embedding or hypernetwork was being trained. That keeps the whole model, its VAE and the gradients on the card at once, whatever was set to save memory for making pictures.",
+		Means:    "An embedding or hypernetwork was being trained. That keeps the whole model, its VAE and the gradients on the card at once, whatever was set to save memory for making images.",
 		Not:      "`--lowvram`: the Train tab refuses to work with it.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Move VAE and CLIP out while training", Told: "Settings, Training: Move VAE and CLIP to RAM when training if possible; Train tab: Batch size 1, 512 x 512.", Cost: "Previews take longer."},
@@ -200,7 +200,7 @@ var a1111Work = []cause.Card{
 		Not:      "`--disable-safe-unpickle`: it gives up the check, and loading needs that memory all the same. `--medvram`: it is about the card.",
 		Cures: []cause.Cure{
 			letWindowsPage, moreSwapIf,
-			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors of the model", Told: "2 GB for SD 1.5 instead of 4 to 7; it holds no code, needs no check, and is read once.", Cost: "None for making pictures."},
+			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors of the model", Told: "2 GB for SD 1.5 instead of 4 to 7; it holds no code, needs no check, and is read once.", Cost: "None for making images."},
 			closeForRAM,
 		},
 		Sources: []string{a1111Code + "safe.py", a1111Code + "sd_models.py"},
@@ -213,7 +213,7 @@ var a1111Work = []cause.Card{
 		Not:      "`--medvram` and `--lowvram`: they keep more in RAM, not less.",
 		Cures: []cause.Cure{
 			letWindowsPage,
-			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7; SDXL 6.5. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "None for making pictures."},
+			{Fix: "use_lower_quant", Title: "A pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7; SDXL 6.5. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "None for making images."},
 			{Fix: "use_mmap", Title: "Load straight to the card", Cost: "Card memory while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
 		},
 		Sources: []string{a1111Code + "cmd_args.py", a1111Thread + "7408"}, Solved: 1,
@@ -224,7 +224,7 @@ var a1111Work = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while it put a checkpoint on the card",
 		Means:    "SD 1.5 is 2 GB at 16 bit, SDXL 7 with its text encoders. Switching models can need both for a moment, and an SDXL refiner beside its base certainly does.",
-		Not:      "A smaller picture: no work on it had begun.",
+		Not:      "A smaller image: no work on it had begun.",
 		Cures: []cause.Cure{
 			a1111Medvram,
 			{Fix: "use_lower_quant", Title: "One model, at 8 bit", Told: "Settings, Stable Diffusion: Maximum number of checkpoints loaded at the same time 1; Optimizations: FP8 weight Enable (1.8 and later); Refiner: None.", Cost: "Little quality."},
@@ -247,7 +247,7 @@ var a1111Work = []cause.Card{
 		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, started with --no-half",
-		Means:    "`--no-half` keeps the model at 32 bit: twice the weights and twice the work. It is there for cards that make black pictures at 16 bit (GTX 16xx), and seldom needed in full.",
+		Means:    "`--no-half` keeps the model at 32 bit: twice the weights and twice the work. It is there for cards that make black images at 16 bit (GTX 16xx), and seldom needed in full.",
 		Not:      "`max_split_size_mb`: half of what is held would not be there at 16 bit.",
 		Cures:    []cause.Cure{{Fix: "half_precision", Title: "Take --no-half out", Cost: "None that can be seen."}, a1111SDP, a1111Smaller},
 		Sources:  []string{a1111Code + "cmd_args.py"},
@@ -255,8 +255,8 @@ var a1111Work = []cause.Card{
 	{
 		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
-		Means:    "It failed in a sampling step, with the model on the card[[; {mine} of {total} is its own]]. What grows there is the picture: pixels times batch size, plus each ControlNet and LoRA.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Means:    "It failed in a sampling step, with the model on the card[[; {mine} of {total} is its own]]. What grows there is the image: pixels times batch size, plus each ControlNet and LoRA.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{a1111Smaller, a1111Medvram, a1111SDP},
 		Sources:  []string{a1111Code + "cmd_args.py", a1111Code + "processing.py"},

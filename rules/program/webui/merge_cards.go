@@ -70,7 +70,7 @@ var comfyMerge = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to a GGUF model",
 		Means:    "No step had run. The GGUF loader keeps LoRAs beside its quantised weights and adds them when a layer is used; the weights that are not quantised get them at once, at 32 bit on the card, which is what failed.",
-		Not:      "A smaller picture, fewer steps: no work on it had begun.",
+		Not:      "A smaller image, fewer steps: no work on it had begun.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Run it once without the LoRA", Told: "Bypass the LoRA node (Ctrl+B). Runs it then: Unet Loader (GGUF/Advanced) with patch_on_device off, and one LoRA instead of several.", Cost: "A test of a minute."},
 			comfyKeepFree,
@@ -83,7 +83,7 @@ var comfyMerge = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to the model",
 		Means:    "No step had run. ComfyUI adds a LoRA into each weight at 32 bit on the card, one weight at a time, and keeps the untouched ones in RAM: so it needs room beside a model that may fill the card by itself.",
-		Not:      "A smaller picture, fewer steps: no work on it had begun.",
+		Not:      "A smaller image, fewer steps: no work on it had begun.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Empty the card, then one LoRA at a time", Told: "Manager: Unload Models, or restart ComfyUI; bypass the LoRA nodes (Ctrl+B) and bring them back one by one. The model alone runs: then it is the merge.", Cost: "A test of a minute."},
 			comfyKeepFree, smallerFile,
@@ -96,7 +96,7 @@ var comfyMerge = []cause.Card{
 		Headline: "ran out of graphics memory while a node built a network on the card[[ ({network})]]",
 		Means:    "The frames make the layers of a network[[ of {network}]] straight on the card, before its weights are read. ComfyUI's own loader is not among them: a custom node does it, and ComfyUI neither plans for it nor moves other models out first. So the models of the steps before still lie there.",
 		Figures:  network,
-		Not:      "A smaller picture: nothing had been computed. `--lowvram`: the node does not heed it.",
+		Not:      "A smaller image: nothing had been computed. `--lowvram`: the node does not heed it.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Empty the card before that node runs", Told: "Manager: Unload Models (or restart ComfyUI) and run this workflow alone; place an unload node before it, or load this model in a workflow of its own.", Cost: "Models load again."},
 			{Fix: "cpu_offload", Title: "Let the node build it on the CPU", Told: "In the node that is red: device cpu or offload, where it has that, or its smaller variant; update it in the Manager.", Cost: "Slower there."},
@@ -108,14 +108,14 @@ var comfyMerge = []cause.Card{
 		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a step of a node that computes by itself ({node})",
-		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it[[: {loaded} of its weights, by ComfyUI's plan, which knows nothing of this node's work]].[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and pictures at once.",
+		Means:    "The frames end in {node}: it samples with its own copy of the network, so ComfyUI's attention and memory options do not reach that step, and the model lies on the card beside it[[: {loaded} of its weights, by ComfyUI's plan, which knows nothing of this node's work]].[[ {spilled}]] The work grows with width times height (attention with the square of it), frames and images at once.",
 		Figures:  ownFigures,
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "More room beside the model", Told: "A GGUF Q4_K_S or fp8 file of the model, and ComfyUI started with `--reserve-vram 4`: more of the weights then wait in RAM.", Cost: "Slower.", If: planned},
 			fewerPixels,
 			{Fix: "lowvram_mode", Title: "More room beside the model", Told: "A GGUF Q4_K_S or fp8 file of the model, and ComfyUI started with `--reserve-vram 4`: more of the weights then wait in RAM.", Cost: "Slower."},
-			{Fix: "upgrade_version", Title: "ComfyUI's own nodes for the same", Told: "KSampler or SamplerCustomAdvanced, with ControlNet and adapters applied as conditioning, in place of {node}'s sampler: they follow ComfyUI's memory plan.", Cost: "Part of the workflow is built anew."},
+			{Fix: "upgrade_version", Title: "ComfyUI's own nodes for the same", Told: "KSampler or SamplerCustomAdvanced, with ControlNet and adapters applied as conditioning, in place of {node}'s sampler: they follow ComfyUI's memory plan.", Cost: "Part of the workflow is built again."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/XLabs-AI/x-flux-comfyui/blob/main/nodes.py"},
 	},
@@ -128,7 +128,7 @@ var forgeMerge = cause.Card{
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "ran out of graphics memory while it patched LoRAs into the model",
 	Means:    "No step had run. Forge adds the LoRA into each weight on the card: a quantised weight is unpacked for that and packed again, one after the other[[, and the {asked} that was refused is one of them]]. Nothing in its plan [Memory Management] keeps room for it.",
-	Not:      "A smaller picture, fewer steps: no work on it had begun. `--medvram`, `--lowvram`: Forge ignores both.",
+	Not:      "A smaller image, fewer steps: no work on it had begun. `--medvram`, `--lowvram`: Forge ignores both.",
 	Cures: []cause.Cure{
 		{Fix: "lowvram_mode", Title: "Diffusion in Low Bits: Automatic (fp16 LoRA)", Told: "At the top of the page (UI: flux or all). The LoRA is then added while each layer computes, nothing is merged.", Cost: "Steps are somewhat slower."},
 		{Fix: "cpu_offload", Title: "GPU Weights (MB) 2000 lower", Told: "At the top as well; Swap Location CPU, Swap Method Queue: that much is left for merging.", Cost: "Some speed."},

@@ -37,7 +37,7 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "The card was not full. On Windows every piece of card memory is booked against RAM plus page file as well, and models that wait in RAM use that up: the usual reason for this contradiction. Else another program held the card for just that moment. The log does not show which.",
-		Not:      "A smaller picture or model for the card's sake: {free} of it was free.",
+		Not:      "A smaller image or model for the card's sake: {free} of it was free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
 			{Fix: "raise_pagefile", Title: "Look at the computer's own memory", Ways: roomSystems, Cost: "Disk space.", If: when.Not((*ledger.Case).Windows)},
@@ -63,7 +63,7 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 			keepFree,
 			{Fix: "upgrade_version", Title: "Driver, ROCm and PyTorch that match", Told: "Update the AMD driver and take PyTorch from the wheels made for that ROCm version; then the program itself.", Cost: "Half an hour."},
 		},
-		Later:   "If it always stops near the same amount, treat that amount as the card's size: smaller picture, fp8 or GGUF files.",
+		Later:   "If it always stops near the same amount, treat that amount as the card's size: smaller image, fp8 or GGUF files.",
 		Sources: sources,
 	}
 }
@@ -156,11 +156,11 @@ func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sou
 		Headline: "has only {total}: the part of RAM that the BIOS gives this graphics unit",
 		Means:    "This is no graphics card but the unit inside the processor (or a card of 1 GB), and PyTorch takes the part that the firmware sets aside, {total}, for all there is. [[{underflow}]]The smallest usual model, SD 1.5, is about 2 GB at 16 bit; no flag makes it fit.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": underflow(c)} },
-		Not:      "`max_split_size_mb` or a smaller picture: the weights alone are several times {total}.",
+		Not:      "`max_split_size_mb` or a smaller image: the weights alone are several times {total}.",
 		Cures: []cause.Cure{
 			{Fix: "bigger_gpu", Title: "Give the graphics unit more RAM", Told: "BIOS setup: UMA Frame Buffer Size (also called Dedicated Graphics Memory), 4 GB, better 8 or more; the system loses as much. The line `Total VRAM` at the start shows whether it took.", Cost: "RAM for the rest."},
 			lean,
-			{Fix: "use_smaller_model", Title: "SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux are out of reach here; on the processor alone (`--cpu` in ComfyUI) SD 1.5 takes minutes a picture.", Cost: "Quality."},
+			{Fix: "use_smaller_model", Title: "SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux are out of reach here; on the processor alone (`--cpu` in ComfyUI) SD 1.5 takes minutes an image.", Cost: "Quality."},
 		},
 		Sources: sources,
 	}

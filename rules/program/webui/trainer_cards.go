@@ -69,7 +69,7 @@ var (
 		},
 	}
 	kohyaRes = cause.Cure{
-		Fix: "lower_resolution", Title: "Smaller pictures", Told: "`--resolution 768,768 --max_bucket_reso 1024`, or 512: the work of a step falls with the pixels.", Cost: "Less detail learned.",
+		Fix: "lower_resolution", Title: "Smaller images", Told: "`--resolution 768,768 --max_bucket_reso 1024`, or 512: the work of a step falls with the pixels.", Cost: "Less detail learned.",
 	}
 )
 
@@ -78,10 +78,10 @@ var kohyaCards = ofCard([]cause.Card{
 		ID: "kohya/caching", Kinds: onCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory before training, while it cached latents",
-		Means:    "The VAE was encoding the training pictures. Here their size (`--resolution`, buckets) and `--vae_batch_size` count; the network that is trained is not at work yet.",
+		Means:    "The VAE was encoding the training images. Here their size (`--resolution`, buckets) and `--vae_batch_size` count; the network that is trained is not at work yet.",
 		Not:      "A smaller rank or another optimizer: training had not begun.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Encode one picture at a time", Steps: kohyaAdds(step.Change{Flag: "--vae_batch_size", Value: "1"}, step.Change{Flag: "--cache_latents_to_disk"}), Cost: "Caching takes longer, once."},
+			{Fix: "lower_batch_size", Title: "Encode one image at a time", Steps: kohyaAdds(step.Change{Flag: "--vae_batch_size", Value: "1"}, step.Change{Flag: "--cache_latents_to_disk"}), Cost: "Caching takes longer, once."},
 			kohyaRes,
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
@@ -90,8 +90,8 @@ var kohyaCards = ofCard([]cause.Card{
 	{
 		ID: "kohya/samples", Kinds: onCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it made sample pictures",
-		Means:    "Training itself ran. The sample pictures in between need a whole pipeline (VAE and text encoders too) beside all that training holds.",
+		Headline: "ran out of graphics memory while it made sample images",
+		Means:    "Training itself ran. The sample images in between need a whole pipeline (VAE and text encoders too) beside all that training holds.",
 		Not:      "A smaller training batch: the samples do not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller samples, or none", Told: "In the sample prompt file, behind each prompt: `--w 512 --h 512`. Without `--sample_prompts` none are made; saved LoRAs can be tried afterwards.", Cost: "Smaller previews."},
@@ -113,7 +113,7 @@ var kohyaCards = ofCard([]cause.Card{
 		ID: "kohya/full-tune", Kinds: onCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"},
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: it trains all weights, not a LoRA",
-		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any picture[[, on a card of {total}]]. If a LoRA was meant, the wrong script or tab was started.",
+		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any image[[, on a card of {total}]]. If a LoRA was meant, the wrong script or tab was started.",
 		Not:      "A smaller batch alone: it does not touch weights, gradients and moments.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "All weights, the leanest way: Adafactor with a fused backward pass", If: tunesSDXL, Told: "With `--train_batch_size 1 --cache_latents`, beside your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
@@ -128,7 +128,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it put the model on the card",
 		Means:    "No step had run. Without `--full_fp16` (or `--fp8_base` for Flux and SD3) the base model and its text encoders go to the card at 32 bit: SD 1.5 about 4 GB, SDXL about 13[[; here {mine} of {total} were in use already]]. On 4 GB even SD 1.5 only fits at 16 bit without its text encoder.",
-		Not:      "A smaller batch, resolution or bucket: no picture was read yet.",
+		Not:      "A smaller batch, resolution or bucket: no image was read yet.",
 		Cures: []cause.Cure{
 			{Fix: "mixed_precision", Title: "Weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "fp16"}, step.Change{Flag: "--full_fp16"}), Cost: "fp16 can diverge; bf16 from RTX 30 on."},
 			kohyaCache,
@@ -141,7 +141,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while a model went to the card",
 		Means:    "The frame is that of a module being moved, before any step. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3, SD 1.5 4 in all; at 16 bit half of that[[; here {mine} of {total} were full already]]. Text encoders and VAE need not be there at all while the UNet is trained.",
-		Not:      "A smaller batch or rank: no picture was read, and a LoRA is megabytes.",
+		Not:      "A smaller batch or rank: no image was read, and a LoRA is megabytes.",
 		Cures: []cause.Cure{
 			{Fix: "mixed_precision", Title: "Weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Before RTX 30 fp16 and --full_fp16, which can diverge."},
 			kohyaCache,
@@ -166,7 +166,7 @@ var kohyaCards = ofCard([]cause.Card{
 		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet"},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
-		Means:    "Activations grow with batch and resolution, and buckets give some batches larger pictures than `--resolution`, so it can fail long after the start. Checkpointing computes them anew instead of keeping them: the largest single saving, if it is not on.",
+		Means:    "Activations grow with batch and resolution, and buckets give some batches larger images than `--resolution`, so it can fail long after the start. Checkpointing computes them again instead of keeping them: the largest single saving, if it is not on.",
 		Not:      "A smaller rank alone: the LoRA is megabytes.",
 		Cures:    []cause.Cure{kohyaLean, kohyaCache, kohyaRes},
 		Sources:  []string{kohyaCode + "train_network.py", kohyaCode + "library/train_util.py"},
@@ -178,7 +178,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Means:    "Models are read into RAM first, data loader workers are each a copy of the program, and latents cached without `to_disk` stay in RAM.",
 		Not:      "A smaller batch: it is about the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "No workers, latents on disk", Steps: kohyaAdds(step.Change{Flag: "--max_data_loader_n_workers", Value: "0"}, step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--lowram"}), Cost: "Reading pictures takes longer."},
+			{Fix: "lower_num_workers", Title: "No workers, latents on disk", Steps: kohyaAdds(step.Change{Flag: "--max_data_loader_n_workers", Value: "0"}, step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--lowram"}), Cost: "Reading images takes longer."},
 			{Fix: letWindowsPage.Fix, Title: letWindowsPage.Title, Told: letWindowsPage.Told, Cost: letWindowsPage.Cost, If: mostlyWindows},
 			{Fix: moreSwap.Fix, Title: moreSwap.Title, Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost, If: when.Not((*ledger.Case).Windows)},
 			closeForRAM,
@@ -237,7 +237,7 @@ var framepackCards = ofCard([]cause.Card{
 		Not:      "The slider for preserved memory: it holds for sampling.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Free the card", Told: "`nvidia-smi` shows what else is there; on 6 to 8 GB let the browser draw without the card (hardware acceleration off).", Cost: "Free."},
-			{Fix: "restart_session", Title: "Start FramePack again", Told: "Close its window and start it anew: after a failure parts of the models stay on the card.", Cost: "Some minutes of loading."},
+			{Fix: "restart_session", Title: "Start FramePack again", Told: "Close its window and start it again: after a failure parts of the models stay on the card.", Cost: "Some minutes of loading."},
 		},
 		Sources: []string{framepack + "blob/main/demo_gradio.py", framepack + "issues/263", framepack + "issues/770"},
 	},

@@ -41,7 +41,7 @@ const (
 )
 
 var latentHalf = cause.Cure{
-	Fix: "half_precision", Title: "Weights at 16 bit", Told: "In `load_model_from_config` of the script, before `model.cuda()`; `--precision autocast` (the default) stays.", Kind: "python", Text: "model = model.half()", Cost: "None that shows; GTX 16xx may give black pictures.",
+	Fix: "half_precision", Title: "Weights at 16 bit", Told: "In `load_model_from_config` of the script, before `model.cuda()`; `--precision autocast` (the default) stays.", Kind: "python", Text: "model = model.half()", Cost: "None that shows; GTX 16xx may give black images.",
 }
 
 // LatentDiffusion is the code of Stable Diffusion's authors (ldm, sgm, cldm) and
@@ -53,7 +53,7 @@ var LatentDiffusion = program.Program{
 		{
 			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] in a training step",
-			Means:    "This code trains at 32 bit with attention that writes its scores[[; {mine} of {total} is this process's]]. The frozen model is there as a whole, with VAE and text encoder; the batch, its pictures' size and the optimizer's values come on top.",
+			Means:    "This code trains at 32 bit with attention that writes its scores[[; {mine} of {total} is this process's]]. The frozen model is there as a whole, with VAE and text encoder; the batch, its images' size and the optimizer's values come on top.",
 			Not:      "`expandable_segments` alone: weights and activations are what fills the card.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Batch 1, gradients accumulated", Told: "In the script or its config (ControlNet's `tutorial_train.py` has 4):", Kind: "python", Text: "batch_size = 1\ntrainer = pl.Trainer(gpus=1, precision=16, accumulate_grad_batches=4)", Cost: "Slower; 16 bit can diverge."},
@@ -66,18 +66,18 @@ var LatentDiffusion = program.Program{
 			ID: "latent-diffusion/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_from_config", "model.cuda()", "model.to(device)", "instantiate_from_config("}, Unsaid: []string{"p_sample", "decode_first_stage", "get_learned_conditioning"},
 			If: latentWork, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] while its checkpoint went to the card",
-			Means:    "No picture was begun. The script keeps the weights at 32 bit: SD 1.x about 4.3 GB with VAE and text encoder, SDXL about 13. At 16 bit it is half of that.",
-			Not:      "Smaller pictures, fewer samples: it failed on the weights.",
+			Means:    "No image was begun. The script keeps the weights at 32 bit: SD 1.x about 4.3 GB with VAE and text encoder, SDXL about 13. At 16 bit it is half of that.",
+			Not:      "Smaller images, fewer samples: it failed on the weights.",
 			Cures:    []cause.Cure{latentHalf, {Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, {Fix: "upgrade_version", Title: "The same checkpoint in a program that moves parts", Told: "ComfyUI, Forge, or diffusers with `enable_model_cpu_offload()`: SDXL runs on 6 GB there.", Cost: "Another program."}},
 			Sources:  []string{compVis},
 		},
 		{
 			ID: "latent-diffusion/from-picture", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]: img2img.py keeps the size of your picture",
+			Headline: "ran out of graphics memory[[ ({total})]]: img2img.py keeps the size of your image",
 			Means:    "The script of Stable Diffusion's authors works at the size of `--init-img`; it was made for 512x512, and a photo has many times that. Weights stay at 32 bit, and attention writes its scores, which grow with the square of the pixels[[: {asked} more was refused with {mine} of {total} held]].",
 			Not:      "`--H` and `--W`, which this script lacks; web UI flags; fewer steps.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Make the input picture smaller", Told: "Before the call; then give it the small file as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "Size; enlarge the result."},
+				{Fix: "lower_resolution", Title: "Make the input image smaller", Told: "Before the call; then give it the small file as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "Size; enlarge the result."},
 				latentHalf,
 				{Fix: "efficient_attention", Title: "A fused attention", Told: "xformers where the code knows it (2023 on); or the same checkpoint in ComfyUI, Forge or diffusers, which have it built in.", Cost: "None; faster."},
 			},
@@ -85,11 +85,11 @@ var LatentDiffusion = program.Program{
 		},
 		{
 			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Unsaid: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
-			Means:    "In the code of Stable Diffusion's authors weights stay at 32 bit, attention writes its scores (they grow with the square of the pixels)[[: {asked} more was refused with {mine} of {total} held]], and `txt2img.py` makes 3 pictures at once unless told otherwise.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+			Means:    "In the code of Stable Diffusion's authors weights stay at 32 bit, attention writes its scores (they grow with the square of the pixels)[[: {asked} more was refused with {mine} of {total} held]], and `txt2img.py` makes 3 images at once unless told otherwise.",
 			Not:      "Fewer steps (`--ddim_steps`): each needs the same memory.",
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "One picture at a time", Told: "Your command with these added (multiples of 64 for the sides; 448 is 0.77 of the pixels of 512):", Kind: "shell", Text: "python scripts/txt2img.py --n_samples 1 --n_iter 1 --H 448 --W 448", Cost: "Size."},
+				{Fix: "lower_batch_size", Title: "One image at a time", Told: "Your command with these added (multiples of 64 for the sides; 448 is 0.77 of the pixels of 512):", Kind: "shell", Text: "python scripts/txt2img.py --n_samples 1 --n_iter 1 --H 448 --W 448", Cost: "Size."},
 				latentHalf,
 				{Fix: "efficient_attention", Title: "A fused attention", Told: "xformers where the code knows it (2023 on); or the same checkpoint in ComfyUI, Forge or diffusers, which have it built in.", Cost: "None; faster."},
 			},

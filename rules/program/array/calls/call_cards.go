@@ -95,7 +95,7 @@ var CallCards = []cause.Card{
 		Means:    "The folder in the traceback is that of a 32-bit Python: it has 2 GB of addresses (4 at most), whatever RAM the computer has, and needs a free stretch in them for each array.[[ {asked} in one piece was no longer to be had.]]",
 		Not:      "More RAM or a larger page file: a 32-bit process cannot use them.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Install the 64-bit Python, and the packages anew", Told: "\"Windows installer (64-bit)\" on python.org, or Anaconda 64-bit; this prints 64 then:", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
+			{Fix: "upgrade_version", Title: "Install the 64-bit Python, and the packages again", Told: "\"Windows installer (64-bit)\" on python.org, or Anaconda 64-bit; this prints 64 then:", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
 			{Fix: "stream_dataset", Title: "Until then: in parts", Told: "pandas `chunksize=`, NumPy `np.load(..., mmap_mode=\"r\")` on small pieces; float32, `int32` and categories.", Cost: "some rewriting"},
 			{Fix: "detach_accumulated", Title: "`del` what is done with", Told: "Before the line that fails; a fresh process for each file.", Cost: "none"},
 		},
@@ -149,13 +149,13 @@ var CallCards = []cause.Card{
 	{
 		ID: "numpy/stacked", Kinds: []fact.Kind{fact.NumpyAlloc}, If: stacked, Figures: callFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "had no RAM for all the pictures in one array: {asked}",
-		Means:    "The shape tells: {n} pictures at once, {each} each in this type[[; as bytes (uint8) they would be {bytes8}]]. What they are made from is in memory as well: a list beside the array, or the old type beside the new one.[[ {bound}]]",
+		Headline: "had no RAM for all the images in one array: {asked}",
+		Means:    "The shape tells: {n} images at once, {each} each in this type[[; as bytes (uint8) they would be {bytes8}]]. What they are made from is in memory as well: a list beside the array, or the old type beside the new one.[[ {bound}]]",
 		Not:      "A smaller batch in training: this is all the data; anything about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read them while training, a batch at a time", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`; PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
-			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 in the batch", Cost: "none", Told: "An eighth of float64, a quarter of float32: `np.empty(shape, np.uint8)`, filled picture by picture, and no list in between."},
-			{Fix: "lower_resolution", Title: "Smaller pictures when they are read", Cost: "detail", Told: "Half of each side is a quarter."},
+			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 in the batch", Cost: "none", Told: "An eighth of float64, a quarter of float32: `np.empty(shape, np.uint8)`, filled image by image, and no list in between."},
+			{Fix: "lower_resolution", Title: "Smaller images when they are read", Cost: "detail", Told: "Half of each side is a quarter."},
 			LookCommitted, LookRAM, sixtyFour,
 		},
 		Sources: []string{numpyError, "keras/src/utils/image_dataset_utils.py"},

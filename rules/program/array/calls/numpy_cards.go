@@ -63,7 +63,7 @@ func numpyFigures(c *ledger.Case) map[string]string {
 		out["windows_too"] = "Windows: Task Manager, Performance, Memory; \"Committed\" at its limit means a larger page file."
 	}
 	if len(s) == 3 && (s[2] == 3 || s[2] == 4) {
-		out["picture"] = fmt.Sprintf("one picture of %d x %d, %s of it as plain pixels", s[1], s[0], units.Amount(s[0]*s[1]*s[2]))
+		out["picture"] = fmt.Sprintf("one image of %d x %d, %s of it as plain pixels", s[1], s[0], units.Amount(s[0]*s[1]*s[2]))
 	}
 	out["parts"] = strconv.FormatInt(max(ledger.CeilDiv(asked, 256*units.MiB), 2), 10)
 	if c.Contains("data type float64") || c.Contains("data type int64") || c.Contains("data type complex128") {
@@ -148,11 +148,11 @@ var NumPyCards = []cause.Card{
 		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: AtLeast(cause.Large),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "was asked to pad something to {asked}",
-		Means:    "`np.pad` was to make an array of {asked}, far more than a picture or a batch is. The widths that it got are wrong: in code that crops, they follow from a box, and one whose corners lie far outside the picture, are swapped or not a number asks for that. So it is one bad sample or prediction, or box and picture in different units, not the size of your data.",
+		Means:    "`np.pad` was to make an array of {asked}, far more than an image or a batch is. The widths that it got are wrong: in code that crops, they follow from a box, and one whose corners lie far outside the image, are swapped or not a number asks for that. So it is one bad sample or prediction, or box and image in different units, not the size of your data.",
 		Not:      "More RAM, swap or a smaller type: the widths themselves are wrong.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the widths and the box before that line", Told: "Your own names in place of `box` and `image`; the sample with huge or negative corners is the one.", Kind: "python", Text: "print(box, image.shape)\nassert max(abs(v) for v in box) < 10 * max(image.shape[:2]), box", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "Leave that sample out, or clip its box", Told: "`np.clip` to the picture's sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels in place of millimetres).", Cost: "A few minutes"},
+			{Fix: "stream_dataset", Title: "Leave that sample out, or clip its box", Told: "`np.clip` to the image's sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels in place of millimetres).", Cost: "A few minutes"},
 			{Fix: "upgrade_version", Title: "Somebody else's program and data: match them", Told: "The version and the preparation of the data that its README names; else report the file that fails.", Cost: "Half an hour"},
 		},
 		Sources: []string{numpyError, "numpy/lib/_arraypad_impl.py"},
@@ -160,12 +160,12 @@ var NumPyCards = []cause.Card{
 	{
 		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(units.GiB)(c) && tooManyAxes(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "made {n} pictures out of one: {asked}",
-		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such pictures in one array, it is all your data at once.",
-		Not:      "More RAM, swap or a smaller type: a picture takes {each}, not {asked}.",
+		Headline: "made {n} images out of one: {asked}",
+		Means:    "An image with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets an image (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such images in one array, it is all your data at once.",
+		Not:      "More RAM, swap or a smaller type: an image takes {each}, not {asked}.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Give the mask its channel side at the end", Told: "In the line of the traceback:", Kind: "python", Text: "print(image.shape, mask.shape)   # your own names\nmask = np.squeeze(mask)[..., None]   # (height, width, 1), beside (height, width, channels)", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Somebody else's program: pictures of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Somebody else's program: images of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
 			{Fix: "upgrade_version", Title: "Or its newest version", Told: "Such a mistake shows with some inputs only, and is often fixed already; else report it with both shapes.", Cost: "A few minutes"},
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
@@ -187,11 +187,11 @@ var NumPyCards = []cause.Card{
 		ID: "numpy/ram-full", Kinds: []fact.Kind{fact.NumpyAlloc}, If: small, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "found RAM full: even {asked} was refused",
-		Means:    "{asked} is little[[: {picture}]]. So RAM was full before this line, and the line is only the one that came next. What filled it: results that a loop keeps in a list, several worker processes with a copy each, a model beside them, or other programs. {bound}",
+		Means:    "{asked} is little[[: {image}]]. So RAM was full before this line, and the line is only the one that came next. What filled it: results that a loop keeps in a list, several worker processes with a copy each, a model beside them, or other programs. {bound}",
 		Not:      "Making this one array smaller, or anything about the graphics card.",
 		Cures: []cause.Cure{
 			LookCommitted, LookRAM,
-			{Fix: "stream_dataset", Title: "Let go of results as they come", Told: "In the loop, in place of a list that grows to the end; video and pictures: fewer frames, threads or workers at a time:", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
+			{Fix: "stream_dataset", Title: "Let go of results as they come", Told: "In the loop, in place of a list that grows to the end; video and images: fewer frames, threads or workers at a time:", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
 			{Fix: "half_precision", Title: "Keep small types until they are used", Told: "Pixels as uint8: a quarter of float32, an eighth of float64. `astype(np.float32, copy=False)` makes no second copy.", Cost: "None for images"},
 		},
 		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},

@@ -21,7 +21,7 @@ var PandasCards = []cause.Card{
 		Not:      "`low_memory=False`: it needs more memory, not less.",
 		Cures: []cause.Cure{
 			inChunks, namedTypes,
-			{Fix: "upgrade_version", Title: "See that Python has 64 bits", Told: "32 in what this prints: install the 64-bit Python, and pandas anew.", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
+			{Fix: "upgrade_version", Title: "See that Python has 64 bits", Told: "32 in what this prints: install the 64-bit Python, and pandas again.", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
 			{Fix: "fix_shape", Title: "A small file fails as well: an unclosed quote", Told: "`quoting=3` (no quotes) reads on past it; `nrows=` with rising numbers finds the line.", Cost: "Free"},
 		},
 		Sources: []string{"pandas/_libs/src/parser/tokenizer.c", pandasScale},

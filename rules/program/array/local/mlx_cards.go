@@ -20,7 +20,7 @@ var MLXCards = []cause.Card{
 			{Fix: "lower_context", Title: "A shorter prompt or sequence", Told: "Half the length makes scores a quarter and logits half as large. On the command line the cache can be bounded, too (with your own `--model`):", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt", Cost: "Older text is dropped"},
 			{Fix: "lower_batch_size", Title: "Less at once", Ways: []cause.Way{
 				{For: fix.Training, Text: "`--batch-size 1 --max-seq-length 1024` of `mlx_lm.lora`"},
-				{For: "Your own code", Text: "split the batch or the pictures; `mx.fast.scaled_dot_product_attention` in place of a softmax of your own, which holds the scores"},
+				{For: "Your own code", Text: "split the batch or the images; `mx.fast.scaled_dot_product_attention` in place of a softmax of your own, which holds the scores"},
 			}, Cost: "Slower"},
 			{Fix: "upgrade_version", Title: "A newer mlx and mlx-lm", Told: "Prompts are read in pieces there.", Kind: "shell", Text: "pip install --upgrade mlx mlx-lm", Cost: "A few minutes"},
 		},

@@ -70,13 +70,13 @@ var (
 		Told: "In a loop add up `loss.item()`, not `loss`; results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
 	}
 	CheaperTraining = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
+		Fix: "gradient_checkpointing", Title: "Keep less for the backward pass", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
 		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
 	// LastLayer is for training on a card that a deep network fills by itself.
 	LastLayer = cause.Cure{
 		Fix: "use_smaller_model", Title: "A smaller network, or only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
-		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the way back; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
+		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the backward pass; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
 	}
 	SmallerModel = cause.Cure{
 		Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Cost: "some quality", If: when.Not((*ledger.Case).Training),
@@ -173,9 +173,9 @@ func Has(measure string) func(*ledger.Case) bool {
 func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case ledger.IntSetting(c, step.BatchSettings...) == 1:
-		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller pictures or crops")) + "."
+		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
 	case Batch != "":
-		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller pictures")) + "."
+		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
 	}
 	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 }
@@ -184,7 +184,7 @@ func Less(c *ledger.Case, Batch string) string {
 func sample(c *ledger.Case, otherwise string) string {
 	switch work := c.Reader.Work; {
 	case work == "vision" || work == "image-generation":
-		return "smaller pictures or crops (half the width and height is a quarter)"
+		return "smaller images or crops (half the width and height is a quarter)"
 	case work == "video-generation":
 		return "fewer frames, or half the width and height (a quarter)"
 	case work == "audio":

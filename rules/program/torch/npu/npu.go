@@ -18,7 +18,7 @@ var Cards = []cause.Card{{
 	Not:      "`nvidia-smi`, `PYTORCH_CUDA_ALLOC_CONF`: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`. More RAM: this is the card's memory.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Leave more of the card free, or compute less at once", Ways: []cause.Way{
-			{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 4096`; pictures: fewer of them in a request, and smaller"},
+			{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 4096`; images: fewer of them in a request, and smaller"},
 			{For: "Training", Text: "half the micro-batch, twice the accumulation; recomputation of activations"},
 		}, Cost: "fewer or shorter requests at a time; slower"},
 		{Fix: "restart_session", Title: "If it served for a while: watch whether it grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works: what climbs from request to request is kept or in fragments, a matter of the version (update vllm-ascend, CANN and torch_npu together).", Cost: "free"},
@@ -29,7 +29,7 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-pieces", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, loose),
 	Cause: cause.Fragmentation, Weight: cause.Strong,
 	Headline: "ran out of the NPU's memory with {slack} of its own lying unused",
-	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is free, but in pieces: none gave {asked} at once. Sizes that change do that (texts, pictures, an evaluation between steps). Its tensors leave little room beside, so a lower peak helps as well.",
+	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is free, but in pieces: none gave {asked} at once. Sizes that change do that (texts, images, an evaluation between steps). Its tensors leave little room beside, so a lower peak helps as well.",
 	Not:      "`PYTORCH_CUDA_ALLOC_CONF`: on an NPU the variable is `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", Title: "Let the allocator grow its segments", Told: "Before the program starts, for every rank; take `max_split_size_mb` out if it is set. With vLLM's sleep mode it cannot be combined.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},

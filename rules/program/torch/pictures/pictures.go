@@ -33,7 +33,7 @@ var (
 	Cards = []cause.Card{
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "ran out of the computer's RAM, most likely while a picture model was loading",
+			Headline: "ran out of the computer's RAM, most likely while an image model was loading",
 			Means:    "This is the computer's RAM, not the graphics card. [[{windows} ]]So small a piece is refused only when nearly all is promised already. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded, and a checkpoint can lie in RAM twice for a moment. How much RAM you have is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
@@ -42,13 +42,13 @@ var (
 				}
 				return out
 			},
-			Not: "Low-VRAM modes (they put more into RAM), smaller pictures, tiles: it failed before a picture was begun.",
+			Not: "Low-VRAM modes (they put more into RAM), smaller images, tiles: it failed before an image was begun.",
 			Cures: []cause.Cure{
 				morePageFile,
 				{Fix: "add_swap", If: onLinux},
 				{Fix: "close_other_apps", Title: "Restart the computer, load before all else", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
 				{Fix: "close_other_apps", Title: "End what else uses RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
-				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making pictures."},
+				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making images."},
 			},
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
@@ -59,7 +59,7 @@ var (
 			Not:      "Closing programs, a smaller batch, 16 bit, a larger card: the number is wrong, not the memory.",
 			Cures: []cause.Cure{
 				{Fix: "fix_shape", Title: "Look at what goes into the failing call", Kind: "python", Told: "A negative count, NaN, a wrong type or a swapped order of dimensions shows at once.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
-				{Fix: "upgrade_version", Title: "A compiled extension: build it anew", Cost: "some minutes", Told: "Against the PyTorch and CUDA that are installed now, from the version of its source that the program asks for; then run the program's own example, to see whether it is the data."},
+				{Fix: "upgrade_version", Title: "A compiled extension: build it again", Cost: "some minutes", Told: "Against the PyTorch and CUDA that are installed now, from the version of its source that the program asks for; then run the program's own example, to see whether it is the data."},
 				{Fix: "cpu_offload", Title: "See where the number comes from", Cost: "slower, once", Kind: "shell", Told: "One call at a time: the traceback then ends at the call that asked. Where it can run on the CPU, the error there mostly names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
@@ -75,7 +75,7 @@ var (
 				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Told: "Move one batch at a time to the card, and compute all-against-all in blocks of rows.", Ways: []cause.Way{
 					{For: "A data set", Text: "leave it on the CPU and move each batch: `for x, y in loader: x = x.cuda()`"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
-					{For: "Pictures, text", Text: "half the sides is a quarter of the tokens, and a sixteenth of what attention writes down"},
+					{For: "Images, text", Text: "half the sides is a quarter of the tokens, and a sixteenth of what attention writes down"},
 				}, Cost: "Slower."},
 				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
 			},
@@ -207,15 +207,15 @@ var (
 		Cost: "The Mac swaps, and may become very slow.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", Title: "Less at once", Told: "Half the batch, or one picture at a time.", Cost: "Detail, or time.",
+		Fix: "lower_resolution", Title: "Less at once", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
 		Ways: []cause.Way{
-			{For: "Pictures or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
+			{For: "Images or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
 			{For: "Training", Text: "twice the accumulation with half the batch keeps the result"},
 		},
 	}
 	macHalf = cause.Cure{
-		Fix: "half_precision", Title: "16 bit, if it runs at 32", Cost: "Pictures turn black with some models.",
+		Fix: "half_precision", Title: "16 bit, if it runs at 32", Cost: "Images turn black with some models.",
 		Ways: []cause.Way{
 			{For: "diffusers, transformers", Text: "`torch_dtype=torch.float16` in `from_pretrained`"},
 			{For: "AUTOMATIC1111", Text: "take `--no-half` out of COMMANDLINE_ARGS (`webui-user.sh`)"},
@@ -223,7 +223,7 @@ var (
 		},
 	}
 	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and what else is large", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
-	macModel = cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "Pictures: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
+	macModel = cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
 
 	MacCards = []cause.Card{
 		{
@@ -242,7 +242,7 @@ var (
 		{
 			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: when.All(torchAlone, func(c *ledger.Case) bool { return c.Asked.Has() }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked Metal for {asked} in one buffer",
-			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the picture or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
+			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the image or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"goal": "", "share": ""}
 				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 {

@@ -31,7 +31,7 @@ var (
 		Fix: "use_smaller_model", Title: "Or need less", Cost: "speed, or quality",
 		Ways: []cause.Way{
 			{For: "While a model loads", Text: "a smaller file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."},
-			{For: "While it computes on the processor", Text: "half the batch, length or picture."},
+			{For: "While it computes on the processor", Text: "half the batch, length or image."},
 			{For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."},
 		},
 	}
@@ -143,7 +143,7 @@ var RefusedCards = []cause.Card{
 		Not:      "Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes: is the size meant?", Cost: "a minute", Told: "The result should take about {asked}. If it comes to far less, the kernel is at fault: 16 bit on the processor in an old PyTorch; compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
-			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Fewer samples in one call", Cost: "slower, or some lines of code", Told: "Where a batch is taken, a smaller one; where a whole data set goes in (a step before training, an evaluation), slices of it, and only what is needed is kept. Half the width and height is a quarter.", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for a way back\n    out = torch.cat([layer(part) for part in x.split(16)])   # layer, x: as in that line"},
+			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Fewer samples in one call", Cost: "slower, or some lines of code", Told: "Where a batch is taken, a smaller one; where a whole data set goes in (a step before training, an evaluation), slices of it, and only what is needed is kept. Half the width and height is a quarter.", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for the backward pass\n    out = torch.cat([layer(part) for part in x.split(16)])   # layer, x: as in that line"},
 			{Fix: "stream_dataset", If: operation.Is(operation.Concatenation), Title: "Fill one array in place of joining a list", Cost: "some lines of code", Told: "The pieces and their sum are in RAM together, twice the size. Made first and filled in place (on the disk where it is too large for RAM), only the result is there; `float16` is half of it.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=(rows, width))   # or torch.empty(rows, width)\nout[i:i + len(part)] = part   # in the loop, in place of a list's append"},
 			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation))), Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
@@ -163,8 +163,8 @@ var RefusedCards = []cause.Card{
 			return (reader.OnWindows(c) || c.Contains("not enough memory")) && c.Asked.Bytes > 0 && c.Asked.Bytes < 256*units.MiB
 		}),
 		Headline: "found RAM used up while it read one sample: even {asked} was refused",
-		Means:    "It failed in the data set's own code, on the processor: {asked} is about one picture or sample, so RAM was full before. What fills it there: loader workers, each a whole process with its own copy of the data set on Windows; samples that the data set or the loop keeps; pictures that are opened at full size; or other programs. Windows promises at most RAM plus page file.",
-		Not:      "A smaller picture than this one, `PYTORCH_CUDA_ALLOC_CONF`, or freeing the graphics card.",
+		Means:    "It failed in the data set's own code, on the processor: {asked} is about one image or sample, so RAM was full before. What fills it there: loader workers, each a whole process with its own copy of the data set on Windows; samples that the data set or the loop keeps; images that are opened at full size; or other programs. Windows promises at most RAM plus page file.",
+		Not:      "A smaller image than this one, `PYTORCH_CUDA_ALLOC_CONF`, or freeing the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "No loader workers, to see what one process needs", Told: "If 0 runs, try 2. If 0 dies later as well, something grows:", Kind: "python", Text: "num_workers=0   # in your DataLoader; without persistent_workers and prefetch_factor", Cost: "Data may come slower"},
 			{Fix: "detach_accumulated", Title: "It runs for a while first: find what is kept", Told: "`total += loss.item()` in place of `loss`; no list of images in the data set, only paths; `with Image.open(path) as image:` so that files are closed. Memory in Task Manager should stay level after the first epoch.", Cost: "Free"},

@@ -122,7 +122,7 @@ var Figures = []cause.Card{
 		Not:   "`empty_cache()` alone: it cannot free what a name still holds.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", If: cures.Loading, Title: "Restart the kernel, and run only the cells that are needed", Cost: "the state of the session is lost"},
-			{Fix: "inference_mode", If: when.All(when.Not((*ledger.Case).Training), when.Not(cures.Loading)), Title: "No gradients, where nothing is trained", Cost: "none", Told: "Without it each layer's result is kept for a way back.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			{Fix: "inference_mode", If: when.All(when.Not((*ledger.Case).Training), when.Not(cures.Loading)), Title: "No gradients, where nothing is trained", Cost: "none", Told: "Without it each layer's result is kept for the backward pass.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
 			validationFree,
 			{Fix: "detach_accumulated", If: when.Not(cures.Loading), Title: "Keep numbers, not tensors", Cost: "none", Kind: "python", Text: "total += loss.item()                       # not: total += loss\nresults.append(output.detach().cpu())      # not: results.append(output)"},
 			{Fix: "empty_cache", If: cures.Loading, Title: "Or drop the old model by its name", Cost: "none", Kind: "python", Text: "del model; import gc; gc.collect(); torch.cuda.empty_cache()   # model: every name that holds it"},
@@ -265,7 +265,7 @@ func stageOf(c *ledger.Case) string {
 	case cures.LateStep(c):
 		return "Steps had gone well before: something grows from step to step, or this one was larger."
 	case c.Training():
-		return "A training step holds weights, gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with the batch."
+		return "A training step holds weights, gradients, the optimizer's values, and what each layer keeps for the backward pass; only the last shrinks with the batch."
 	case c.Phase == "inference", c.Phase == "":
 		return ""
 	}

@@ -37,11 +37,11 @@ var Scenes = []cause.Card{
 	{
 		ID: "pytorch/volatile", Kinds: append(slices.Clone(cures.Allocators), fact.CUDAError, fact.CUDAHandle), Said: []string{"volatile was removed"}, If: when.Not((*ledger.Case).Training),
 		Headline: "ran out of memory: its code turns gradients off in a way that does nothing any more",
-		Means:    "The warning about `volatile` tells it: the code is for PyTorch 0.3, and since 0.4 that word has no effect. So every layer's result is kept for a way back that never comes, several times what using a model needs.[[ Of {total}, {mine} is this program's.]]",
+		Means:    "The warning about `volatile` tells it: the code is for PyTorch 0.3, and since 0.4 that word has no effect. So every layer's result is kept for the backward pass that never comes, several times what using a model needs.[[ Of {total}, {mine} is this program's.]]",
 		Not:      "Allocator settings, gradient checkpointing: nothing is trained here.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; the warning names the file in which `volatile=True` stands, and there it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
-			{Fix: "lower_batch_size", Title: "It still fails: less at once", Cost: "detail, or slower", Told: "One picture or text at a time, half the width and height."},
+			{Fix: "lower_batch_size", Title: "It still fails: less at once", Cost: "detail, or slower", Told: "One image or text at a time, half the width and height."},
 			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
 		},
@@ -91,7 +91,7 @@ var Words = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce[:2]},
 			cures.EndListed, whoFirst, cures.HalveOld,
-			{Fix: "lower_resolution", If: when.Not(cures.Loading), Title: "Smaller pictures", Cost: "detail", Told: "Half the width and height take a quarter, in training as crops or a smaller input size; large ones in tiles."},
+			{Fix: "lower_resolution", If: when.Not(cures.Loading), Title: "Smaller images", Cost: "detail", Told: "Half the width and height take a quarter, in training as crops or a smaller input size; large ones in tiles."},
 			{Fix: "half_precision", If: cures.Loading, Title: "A smaller model, or 16 bit", Cost: "little quality", Told: "It failed while the model was being made: `model.half()`, or the next smaller variant."},
 			{Fix: "upgrade_version", Title: "See whether any convolution works", Cost: "a minute", Told: "If not: the build of PyTorch for your card and driver, in a new environment.", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
 		},

@@ -153,12 +153,12 @@ var collecting = []cause.Card{
 		ID: "pytorch/rollout-at-once", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, rollout, func(c *ledger.Case) bool { s, ok := failing(c); return ok && s.remembered() == "" }, when.Not(cures.LateStep)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory as an agent learned from what it had collected",
-		Means:    "The network runs over all states that are handed to it in one go, and keeps each layer's results for the way back; that grows with steps, environments and the size of an observation, hardly with the network.[[ {asked} was refused, {mine} of {total} in use.]]",
+		Means:    "The network runs over all states that are handed to it in one go, and keeps each layer's results for the backward pass; that grows with steps, environments and the size of an observation, hardly with the network.[[ {asked} was refused, {mine} of {total} in use.]]",
 		Not:      "`empty_cache()`. {settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Learn in minibatches", Cost: "none: that is how it is meant", Kind: "python", Text: "for idx in torch.randperm(len(states)).split(256):   # states: what you pass now\n    ...                                              # the same update over states[idx], actions[idx], ..."},
-			{Fix: "stream_dataset", Title: "What was collected stays in RAM", Cost: "hardly slower", Told: "Pictures as `uint8` (divided by 255 on the card), no graphs: `log_prob.detach()`, `value.detach()` when they are stored; `.to(device)` for a minibatch only."},
+			{Fix: "stream_dataset", Title: "What was collected stays in RAM", Cost: "hardly slower", Told: "Images as `uint8` (divided by 255 on the card), no graphs: `log_prob.detach()`, `value.detach()` when they are stored; `.to(device)` for a minibatch only."},
 			{Fix: "lower_resolution", Title: "Collect less per update", Cost: "noisier updates", Told: "Fewer environments or steps, smaller frames (84 x 84, gray)."},
 		},
 		Figures: cures.Scene, Sources: []string{"https://docs.pytorch.org/tutorials/intermediate/reinforcement_ppo.html", cures.MemoryFAQ},
@@ -190,7 +190,7 @@ var collecting = []cause.Card{
 		Not:      "A smaller network. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "A random batch of it per step", Cost: "none: that is how it is meant", Kind: "python", Text: "batch = random.sample({store}, 64)   # then the same line over batch in place of {store}"},
-			{Fix: "stream_dataset", Title: "Keep the store itself in RAM", Cost: "hardly slower", Told: "States as NumPy arrays or CPU tensors, pictures as `uint8` (a quarter of 32 bit); `.detach().cpu()` when they go in, `.to(device)` for the batch only."},
+			{Fix: "stream_dataset", Title: "Keep the store itself in RAM", Cost: "hardly slower", Told: "States as NumPy arrays or CPU tensors, images as `uint8` (a quarter of 32 bit); `.detach().cpu()` when they go in, `.to(device)` for the batch only."},
 			{Fix: "lower_context", Title: "Bound it", Cost: "older steps are forgotten", Told: "`collections.deque(maxlen=100_000)`; on-policy methods empty it after each update."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) { out["store"] = s.remembered() }),
@@ -213,7 +213,7 @@ var collecting = []cause.Card{
 		ID: "pytorch/scores-added-up", Kinds: cures.Refused, If: of(func(s statement) bool { _, _, ok := s.added(); return ok }),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory as it added up `{whole}` in an evaluation",
-		Means:    "The line holds {parts} at once. In an evaluation each is a value for every class at every position of the whole input, so that the size of a picture (or length of a text) times the classes decides, hardly the model.[[ {asked} is one of them, with {mine} of {total} in use in all.]] A larger sample than all before ends it.",
+		Means:    "The line holds {parts} at once. In an evaluation each is a value for every class at every position of the whole input, so that the size of an image (or length of a text) times the classes decides, hardly the model.[[ {asked} is one of them, with {mine} of {total} in use in all.]] A larger sample than all before ends it.",
 		Not:      "A smaller training batch. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Add up in RAM", Cost: "a little slower", Told: "And make `{whole}` there before the loop (`torch.zeros(...)` without `.cuda()` or `device=`).", Kind: "python", Text: "{sum} part.cpu()   # part: what that line adds"},

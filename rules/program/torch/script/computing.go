@@ -20,7 +20,7 @@ var computing = []cause.Card{
 		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(of(statement.compares), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
-		Means:    "The loss compares {table} scores. {asked} is one such table[[, {numbers} in 32 bit]]; its softmax and its gradient are two more. So the batch, the length (or size of the pictures) and the number of classes decide.[[ {mine} of {total} was held before.]]",
+		Means:    "The loss compares {table} scores. {asked} is one such table[[, {numbers} in 32 bit]]; its softmax and its gradient are two more. So the batch, the length (or size of the images) and the number of classes decide.[[ {mine} of {total} was held before.]]",
 		Not:      "A smaller network behind the same output layer: the table stays as large. {settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
@@ -31,7 +31,7 @@ var computing = []cause.Card{
 			cures.CheaperTraining,
 		},
 		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
-			out["numbers"], out["Less"], out["table"] = "", capital(out["less"]), "batch x length x vocabulary (of pictures: batch x classes x height x width)"
+			out["numbers"], out["Less"], out["table"] = "", capital(out["less"]), "batch x length x vocabulary (of images: batch x classes x height x width)"
 			if pictures(c) {
 				out["table"] = "batch x classes x height x width"
 			} else if strings.HasPrefix(c.Reader.Work, "text") {
@@ -52,11 +52,11 @@ var computing = []cause.Card{
 		Not:      "A smaller network, 16 bit alone: they do not touch the square. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "efficient_attention", If: differing, Title: "Distances without all differences", Cost: "none", Told: "The line writes a difference for each pair and each number of a row: rows x rows x width. This gives the distances alone:", Kind: "python", Text: "d = torch.cdist(a, b)   # a, b: the two sides, without unsqueeze; .square() for the squares"},
-			{Fix: "fix_shape", If: withBoxes, Title: "Fewer boxes before that line", Cost: "weak detections", Told: "A higher confidence threshold, or the best few thousand only (below); for suppression `torchvision.ops.nms` writes no table. In training: pictures with hundreds of objects make it so large; crop or tile them.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
+			{Fix: "fix_shape", If: withBoxes, Title: "Fewer boxes before that line", Cost: "weak detections", Told: "A higher confidence threshold, or the best few thousand only (below); for suppression `torchvision.ops.nms` writes no table. In training: images with hundreds of objects make it so large; crop or tile them.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
 			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(withBoxes)), Title: "Fewer rows on each side", Cost: "slower", Told: "Each sample has a table of its own: half the batch size[[ ({batch})]] is half of it, half the rows in a sample (points, positions, proposals) a quarter."},
 			{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
 			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "In blocks of rows, keeping what is needed of each", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
-			{Fix: "lower_resolution", Title: "Pictures: compare smaller maps", Cost: "detail", If: func(c *ledger.Case) bool { return c.Reader.Work == "vision" && !withBoxes(c) }, Told: "Half the width and height of the picture makes a sixteenth of the table."},
+			{Fix: "lower_resolution", Title: "Images: compare smaller maps", Cost: "detail", If: func(c *ledger.Case) bool { return c.Reader.Work == "vision" && !withBoxes(c) }, Told: "Half the width and height of the image makes a sixteenth of the table."},
 			{Fix: "cpu_offload", Title: "Or let the processor do it", Cost: "slower", If: when.Not((*ledger.Case).Training), Told: "`.cpu()` on both sides: then the table lies in RAM."},
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
 		},
@@ -107,11 +107,11 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory as `{result}` of an evaluation was put on the card: {asked}",
-		Means:    "In `{function}` the line moves `{result}` to the card as a whole. That is a value for every class at every position of one input (classes x height x width of a picture at its full size), so one large picture does it, however small the model.[[ {asked} is {numbers} in 32 bit.]][[ {mine} of {total} was held before.]]",
+		Means:    "In `{function}` the line moves `{result}` to the card as a whole. That is a value for every class at every position of one input (classes x height x width of an image at its full size), so one large image does it, however small the model.[[ {asked} is {numbers} in 32 bit.]][[ {mine} of {total} was held before.]]",
 		Not:      "A smaller batch (it is one input), a smaller model. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Leave it in RAM", Cost: "a little slower", Told: "Take the copy to the card out of that line, and bring what is added back instead:", Kind: "python", Text: "{result} = {result} + part.cpu()   # {result} made without .cuda(); part: what the network gives"},
-			{Fix: "lower_resolution", Title: "Evaluate a smaller picture", Cost: "detail", Told: "Half the width and height is a quarter; the script's or config's size for tests; or tiles, one at a time."},
+			{Fix: "lower_resolution", Title: "Evaluate a smaller image", Cost: "detail", Told: "Half the width and height is a quarter; the script's or config's size for tests; or tiles, one at a time."},
 			lessOfEach, noGradients,
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
@@ -134,8 +134,8 @@ var computing = []cause.Card{
 		Not:      "A smaller network, a smaller batch later on: this line moves everything. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Leave it in RAM, move a batch at a time", Cost: "hardly slower", Kind: "python", Text: "loader = DataLoader(TensorDataset({data}, {labels}), batch_size=64, shuffle=True, pin_memory=True)   # both without .cuda()\nfor x, y in loader:\n    x, y = x.to(device), y.to(device)"},
-			{Fix: "half_precision", Title: "Store it smaller", Cost: "none for pictures and counts", Told: "Pictures as `uint8`, numbers as `float16`, converted on the card batch by batch (`x.float()`): a quarter, or half. NumPy's `float64` is twice what is needed."},
-			{Fix: "lower_resolution", Title: "It is needed as a whole: make it coarser, or take less of it", Cost: "detail", Told: "Half the resolution of a picture is a quarter, of a volume an eighth; only the objects, rows or channels that are used."},
+			{Fix: "half_precision", Title: "Store it smaller", Cost: "none for images and counts", Told: "Images as `uint8`, numbers as `float16`, converted on the card batch by batch (`x.float()`): a quarter, or half. NumPy's `float64` is twice what is needed."},
+			{Fix: "lower_resolution", Title: "It is needed as a whole: make it coarser, or take less of it", Cost: "detail", Told: "Half the resolution of an image is a quarter, of a volume an eighth; only the objects, rows or channels that are used."},
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
 			out["numbers"], out["data"], out["labels"] = "", "data", "labels"
@@ -151,7 +151,7 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory as it differentiated through a gradient",
-		Means:    "`create_graph=True` (a gradient penalty, a Hessian, an inner loop of meta-learning) keeps the graph of the way back as well, so that this step takes about twice what a usual one does.[[ {mine} of {total} was held, {asked} more was refused.]]",
+		Means:    "`create_graph=True` (a gradient penalty, a Hessian, an inner loop of meta-learning) keeps the graph of the backward pass as well, so that this step takes about twice what a usual one does.[[ {mine} of {total} was held, {asked} more was refused.]]",
 		Not:      "`retain_graph=True` elsewhere: it keeps still more. {settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
@@ -171,8 +171,8 @@ var computing = []cause.Card{
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "A shorter history", Cost: "slightly slower convergence", Kind: "python", Text: "optimizer = torch.optim.LBFGS(params, history_size=10)   # params and the rest: as in your call"},
-			{Fix: "optimizer_8bit", Title: "Or Adam, which keeps two vectors", Cost: "more steps", Told: "`torch.optim.Adam(params, lr=...)` without a closure; pictures that are optimised themselves take a large rate (0.05 to 1)."},
-			{Fix: "lower_resolution", Title: "Or less to compute on", Cost: "detail", Told: "Where a picture is optimised: half the width and height is a quarter of both history and network's results. Else {less}"},
+			{Fix: "optimizer_8bit", Title: "Or Adam, which keeps two vectors", Cost: "more steps", Told: "`torch.optim.Adam(params, lr=...)` without a closure; images that are optimised themselves take a large rate (0.05 to 1)."},
+			{Fix: "lower_resolution", Title: "Or less to compute on", Cost: "detail", Told: "Where an image is optimised: half the width and height is a quarter of both history and network's results. Else {less}"},
 		},
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/optim/lbfgs.py", "https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html"},
 	},

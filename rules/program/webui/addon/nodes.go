@@ -157,11 +157,11 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuiultimatesdupscale", Types: []string{"UltimateSDUpscale"}, Through: true, Part: "Ultimate SD Upscale",
-		Means: "This node redraws the picture tile by tile, so what has to fit is one tile beside the checkpoint and each ControlNet; before that an upscale model enlarges the picture, and with tiled_decode off each tile goes through the VAE in one piece.", Not: "A lower upscale_by for the sampling: tiles stay as large, there are only fewer.",
+		Means: "This node redraws the image tile by tile, so what has to fit is one tile beside the checkpoint and each ControlNet; before that an upscale model enlarges the image, and with tiled_decode off each tile goes through the VAE in one piece.", Not: "A lower upscale_by for the sampling: tiles stay as large, there are only fewer.",
 		Knobs: []Knob{
 			{"vae_tiling", "Smaller tiles", "tile_width and tile_height 512, tiled_decode on, batch_size 1 where it has that; mode_type Linear.", "Slower; more seams to hide."},
 			{"use_smaller_model", "A 2x upscale model, no ControlNet beside it", "upscale_model a 2x file (a 4x model computes 16 times the pixels first); bypass ControlNet Tile to see whether it tips it over.", "Detail."},
-			{"restart_session", "Empty the card first", "Save the picture, then upscale it in a workflow of its own after Manager: Unload Models.", "One step more."},
+			{"restart_session", "Empty the card first", "Save the image, then upscale it in a workflow of its own after Manager: Unload Models.", "One step more."},
 		},
 	},
 	{
@@ -186,15 +186,15 @@ var nodes = []Pack{
 		Means: "ReActor runs its swapper in ONNX Runtime and the face restorer in PyTorch, both beside ComfyUI's models and outside of its plan. A restorer with 1024 or 2048 in its name enlarges each face to that.", Not: "`--lowvram`: it moves ComfyUI's models, not these. " + noSteps,
 		Knobs: []Knob{
 			{"use_smaller_model", "A restorer of 512, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
-			{"restart_session", "Swap in a workflow of its own", "Save the pictures, Manager: Unload Models, then Load Image and ReActor alone; clips with frame_load_cap 100.", "One step more."},
+			{"restart_session", "Swap in a workflow of its own", "Save the images, Manager: Unload Models, then Load Image and ReActor alone; clips with frame_load_cap 100.", "One step more."},
 		},
 	},
 	{
 		Folder: "comfyuiliveportraitkj", Types: []string{"LivePortrait"}, Part: "LivePortrait's node",
-		Means: "Its networks are small (about 1 GB); what fills the card is the rest of the workflow, or very large faces and source pictures.", Not: "`--lowvram`: these nodes do not heed it.",
+		Means: "Its networks are small (about 1 GB); what fills the card is the rest of the workflow, or very large faces and source images.", Not: "`--lowvram`: these nodes do not heed it.",
 		Knobs: []Knob{
 			{"restart_session", "Nothing else in that workflow", "Manager: Unload Models, then this workflow alone; (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
-			{"lower_resolution", "Smaller source, fewer frames", "Source picture at 1024 at most, Load Video: frame_load_cap 100.", "Several runs."},
+			{"lower_resolution", "Smaller source, fewer frames", "Source image at 1024 at most, Load Video: frame_load_cap 100.", "Several runs."},
 		},
 	},
 	{
@@ -209,15 +209,15 @@ var nodes = []Pack{
 	// Masks, depth, transparency.
 	{
 		Folder: "comfyuilayerdiffuse", Types: []string{"LayeredDiffusionDecode"}, Through: true, At: []string{":decode", "layered_diffusion.py:decode", "estimate_augmented"}, Part: "Layer Diffuse Decode",
-		Means: "Transparency is decoded at full size, eight times turned and mirrored, for sub_batch_size pictures at once (16 by default).", Not: noSteps,
+		Means: "Transparency is decoded at full size, eight times turned and mirrored, for sub_batch_size images at once (16 by default).", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_batch_size", "sub_batch_size 1", "Layer Diffuse Decode: sub_batch_size 1; Empty Latent: batch_size 1.", slower},
-			{"lower_resolution", "A smaller picture", "1024 x 1024 for SDXL, multiples of 64.", "Detail."},
+			{"lower_resolution", "A smaller image", "1024 x 1024 for SDXL, multiples of 64.", "Detail."},
 		},
 	},
 	{
 		Folder: "comfyuirmbg", Types: []string{"RMBG", "BiRefNet", "SAM2Segment", "SAM3Segment", "ClothesSegment"}, Part: "the background remover",
-		Means: "Masks are computed at process_res, not at the size of the picture, one after another. BiRefNet's large variants need several GB at 2048.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "Masks are computed at process_res, not at the size of the image, one after another. BiRefNet's large variants need several GB at 2048.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
 			{"lower_resolution", "A lower process_res", "RMBG: process_res 1024, then 512; clips in parts (frame_load_cap 100).", "Coarser edges."},
 			{"use_smaller_model", "A small variant", "BiRefNet: BiRefNet_lite; SAM2: tiny or small, device CPU.", "Coarser edges."},
@@ -226,10 +226,10 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuisegmentanything", Types: []string{"GroundingDinoSAMSegment", "SAMModelLoader"}, Part: "Segment Anything",
-		Means: "sam_vit_h has 2.6 GB of weights, and masks are made at the full size of the picture; the loaded models stay on the card.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "sam_vit_h has 2.6 GB of weights, and masks are made at the full size of the image; the loaded models stay on the card.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
 			{"use_smaller_model", "A small SAM", "SAMModelLoader (segment anything): sam_vit_b (375MB) or mobile_sam(39MB).", "Coarser edges."},
-			{"lower_resolution", "A smaller picture into it", "Scale it to 1024 first and the mask back up afterwards.", "Coarser edges."},
+			{"lower_resolution", "A smaller image into it", "Scale it to 1024 first and the mask back up afterwards.", "Coarser edges."},
 		},
 	},
 	{
@@ -251,9 +251,9 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuidepthanythingv2", Types: []string{"DepthAnything_V2"}, Part: "Depth Anything V2",
-		Means: "It computes depth at the size of the picture, for all frames that go in.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "It computes depth at the size of the image, for all frames that go in.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"lower_resolution", "Smaller, fewer frames", "Scale the picture to 1024 first; clips in parts (frame_load_cap 100).", "A coarser map."},
+			{"lower_resolution", "Smaller, fewer frames", "Scale the image to 1024 first; clips in parts (frame_load_cap 100).", "A coarser map."},
 			{"use_smaller_model", "The small model", "depth_anything_v2_vits_fp16, precision fp16.", "A coarser map."},
 		},
 	},
@@ -277,10 +277,10 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuiqwenvl", Types: []string{"AILab_QwenVL"}, Weights: true, Part: "the QwenVL node",
-		Means: "It loads a whole vision language model beside the models of the picture: 7B or 8B has 16 GB at 16 bit. Large pictures and many frames become thousands of tokens.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "It loads a whole vision language model beside the models of the image: 7B or 8B has 16 GB at 16 bit. Large images and many frames become thousands of tokens.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
 			{"use_lower_quant", "4 bit", "quantization 4-bit (VRAM-friendly), or a 2B to 4B model; keep_model_loaded off.", "Little quality."},
-			{"lower_resolution", "Smaller picture, fewer frames", "Scale the picture to about 1 megapixel first; frame_count 8 or less.", "Less detail is seen."},
+			{"lower_resolution", "Smaller image, fewer frames", "Scale the image to about 1 megapixel first; frame_count 8 or less.", "Less detail is seen."},
 			{"restart_session", "Write the prompt first", "In a workflow of its own, then Unload Models.", "One step more."},
 		},
 	},
@@ -327,7 +327,7 @@ var nodes = []Pack{
 	// Pictures with models of their own.
 	{
 		Folder: "comfyuikwaikolorswrapper", Types: []string{"DownloadAndLoadChatGLM3", "LoadChatGLM3", "KolorsTextEncode"}, At: []string{"chatglm", "text_encode", ":encode"}, Weights: true, Part: "Kolors' text encoder",
-		Means: "Its text encoder is ChatGLM3 with 6 billion parameters: 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller picture: no work on it had begun.",
+		Means: "Its text encoder is ChatGLM3 with 6 billion parameters: 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: no work on it had begun.",
 		Knobs: []Knob{
 			{"use_lower_quant", "ChatGLM3 at 4 bit", "(Down)load ChatGLM3 Model: precision quant4 (quant8 needs about 8 GB).", "Hardly any quality."},
 			{"restart_session", "Nothing else on the card", "Unload Models before the run.", "Models load again."},
@@ -346,7 +346,7 @@ var nodes = []Pack{
 		Means: "HiDream has 17 billion parameters, and Llama 3.1 8B with T5 and two CLIPs as text encoders; the node loads all of it by itself. full, dev and fast are quantised while they load and want about 27 GB, the nf4 files about 15.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "An nf4 model", "model_type fast-nf4 or dev-nf4.", "Little quality."},
-			{"use_smaller_model", "ComfyUI's own HiDream nodes", "With an fp8 or GGUF file of the model and fp8 text encoders: ComfyUI then moves them one by one.", "The workflow is built anew."},
+			{"use_smaller_model", "ComfyUI's own HiDream nodes", "With an fp8 or GGUF file of the model and fp8 text encoders: ComfyUI then moves them one by one.", "The workflow is built again."},
 		},
 	},
 	{
@@ -370,7 +370,7 @@ var nodes = []Pack{
 		Means: "Structure, shape and textures are computed one after another on the card.", Not: "`--lowvram`: these nodes load their model by themselves.",
 		Knobs: []Knob{
 			{"half_precision", "16 bit", "Trellis Model Loader: use_fp16 on.", "None that can be seen."},
-			{"lower_resolution", "Smaller textures", "texture_size 512, texture_mode fast (not opt), one input picture.", "Coarser texture."},
+			{"lower_resolution", "Smaller textures", "texture_size 512, texture_mode fast (not opt), one input image.", "Coarser texture."},
 		},
 	},
 	{
@@ -379,7 +379,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"cpu_offload", "cpu_offload enable", "Nunchaku FLUX DiT Loader (or Qwen-Image's, with num_blocks_on_gpu 1): cpu_offload enable.", "Somewhat slower."},
 			{"use_lower_quant", "A smaller text encoder", "t5xxl_fp8_e4m3fn, or Nunchaku Text Encoder Loader V2 with its 4-bit T5.", "Hardly any quality."},
-			{"lower_resolution", "A smaller picture", "Half the width and height, batch_size 1; enlarge afterwards in tiles.", "One step more."},
+			{"lower_resolution", "A smaller image", "Half the width and height, batch_size 1; enlarge afterwards in tiles.", "One step more."},
 		},
 	},
 }
