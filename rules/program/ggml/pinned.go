@@ -18,9 +18,9 @@ var pinnedCard = cause.Card{
 	Means: "The command gives no layers to the card (`-ngl`), so the model[[, {ram} with its work,]] belongs into RAM, and this stands right behind the line that counts them. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]], of which WSL and Windows give only a part of RAM; CUDA calls it out of memory.[[ {tmpfs}]]",
 	Not:   "Fewer layers on the card, a shorter context, a smaller batch: nothing lies on the card yet.",
 	Cures: []cause.Cure{
-		{Fix: "use_mmap", Title: "Let the file be mapped again", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
-		{Fix: "upgrade_version", Title: "Or no pinned memory, or a newer build", Told: "Newer builds fall back to ordinary memory by themselves (and want a GGUF file); in this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
-		{Fix: "raise_memory_limit", Title: "Under WSL: more memory for it", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
+		{Fix: "use_mmap", Title: "Turn memory mapping (mmap) back on", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
+		{Fix: "upgrade_version", Title: "Turn off pinned memory, or update", Told: "Newer builds fall back to ordinary memory by themselves (and want a GGUF file); in this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
+		{Fix: "raise_memory_limit", Title: "Under WSL: raise its memory limit", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
 	},
 	Sources: []string{"llama.cpp/ggml-cuda.cu", llamaThreads + "1230"}, Solved: 1,
 }

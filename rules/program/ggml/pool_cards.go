@@ -18,7 +18,7 @@ func PoolCard(program string) cause.Card {
 		Not:   "Closing programs, more RAM or a smaller quantisation: the estimate stays short.",
 		Cures: []cause.Cure{
 			{
-				Fix: "upgrade_version", Title: "Mend the estimate, or take a version where it is right", Ways: []cause.Way{
+				Fix: "upgrade_version", Title: "Correct the estimate, or update", Ways: []cause.Way{
 					{For: "In the source", Text: "find the line that prints `ggml ctx size` (the name before it is the function), add `ctx_size += 1024*1024;` just before it, and build again as you did. It costs 1 MiB of RAM."},
 					{For: "Update", Text: "`git pull` and build again. An example that is no longer kept up may be gone: whisper.cpp has `talk-llama` for `talk`, with a GGUF model."},
 				}, Cost: "a rebuild",
@@ -42,8 +42,8 @@ func BatchCard(program, where string) cause.Card {
 		Means: "The pool for temporaries has a fixed size in these builds of 2023, made for batches of 512 tokens; here the batch is {batch_size}. [[It has {pool}, and {lack} more was needed. ]]Neither RAM nor the card's memory is short, and the crash after it is the same fault.",
 		Not:   "Fewer layers on the card, more RAM or another quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
-			does("lower_batch_size", "Set the batch back to 512", "text", where, "slower prompts"),
-			as("upgrade_version", "Or a newer version, which has no such pool", "old `.bin` files need a GGUF of the same model"),
+			does("lower_batch_size", "Set the batch size back to 512", "text", where, "slower prompts"),
+			as("upgrade_version", "Update to a version without such a pool", "old `.bin` files need a GGUF of the same model"),
 		},
 		Sources: []string{"llama.cpp/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
 	}

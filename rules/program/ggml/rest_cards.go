@@ -16,9 +16,9 @@ var restCards = []cause.Card{
 		Means: "`mem_buffer` is the one block of RAM that ggml takes for the tensors of a model, or for the work on it; the system gave nothing[[ of the {asked}]]. So the model with its work is larger than the RAM that is left (on Windows: RAM and page file together), or a limit stands in the way. No graphics card is involved.",
 		Not:   "Fewer or more layers on a card, its settings: it was RAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_smaller_model", Title: "Take a model file that fits", Told: "Compare the file's size with what is free: it and 1 to 2 GB for context and work have to fit. A 7B model at 4 bit is about 4 GB; on a machine of 2 to 4 GB take 1B to 3B.", Cost: "lower quality"},
+			{Fix: "use_smaller_model", Title: "Use a model file that fits", Told: "Compare the file's size with what is free: it and 1 to 2 GB for context and work have to fit. A 7B model at 4 bit is about 4 GB; on a machine of 2 to 4 GB take 1B to 3B.", Cost: "lower quality"},
 			ramWindows, ramLinux, moreSwap,
-			as("lower_context", "Or a shorter context", "shorter conversations"),
+			as("lower_context", "Shorten the context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c", llamaThreads + "1813"}, Solved: 1,
 	},
@@ -27,10 +27,10 @@ var restCards = []cause.Card{
 		Means: "This is a hybrid model (Mamba or linear attention beside attention). Its \"rs cache\" keeps one state of fixed size for each conversation that may run at the same time, however long it is. It comes after the weights, which left too little[[: {asked} was refused]].",
 		Not:   "An 8-bit KV cache: these states are no part of it.",
 		Cures: []cause.Cure{
-			told("lower_parallel", "One conversation at a time", "llama-server: `--parallel 1` (4 slots by default in many versions); LM Studio: Max Concurrent Predictions 1 in the model's load settings; each slot less is one state less.", "others wait"),
-			told("fewer_gpu_layers", "A few layers less on the card", "They take their states along.", "slower"),
-			told("lower_context", "A shorter context leaves more room for it", "", "shorter conversations"),
-			told("upgrade_version", "It failed since an update, or with much free: another version", "Hybrid models are new there; the runtime's newest version, or the one before.", "a download"),
+			told("lower_parallel", "Serve one request at a time", "llama-server: `--parallel 1` (4 slots by default in many versions); LM Studio: Max Concurrent Predictions 1 in the model's load settings; each slot less is one state less.", "others wait"),
+			told("fewer_gpu_layers", "Put a few layers less on the GPU", "They take their states along.", "slower"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("upgrade_version", "If it began with an update: try another version", "Hybrid models are new there; the runtime's newest version, or the one before.", "a download"),
 		},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2321"},
 	},
@@ -39,9 +39,9 @@ var restCards = []cause.Card{
 		Means: "Weights and cache were in place; what was refused is the working memory of one batch of the prompt, and in RAM: {asked}. It grows with the physical batch and, without flash attention, with the context as well.",
 		Not:   "A smaller quantisation, or fewer layers on the card: this buffer holds no weights, and lies in RAM.",
 		Cures: []cause.Cure{
-			told("enable_flash_attention", "Flash attention", "Then the part that grows with the context falls away.", "free, where the device has it"),
-			told("lower_context", "A shorter context", "", "shorter conversations"),
-			told("lower_ubatch", "Or a smaller physical batch", "", "slower prompts"),
+			told("enable_flash_attention", "Turn on flash attention", "Then the part that grows with the context falls away.", "free, where the device has it"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
 			ramWindows, ramLinux,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "llama.cpp/src/llama-context.cpp"},
@@ -51,9 +51,9 @@ var restCards = []cause.Card{
 		Means: "OpenCL error -61: the buffer is above the largest that this device gives in one piece, often a quarter of its memory, however much is free. The old OpenCL backend of llama.cpp (CLBlast, 2023) puts whole layers and the work of a batch into such buffers.",
 		Not:   "Closing other programs: the bound is for one piece.",
 		Cures: []cause.Cure{
-			told("lower_ubatch", "A smaller batch", "In builds of that time `-b 128`.", "slower prompts"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-			told("upgrade_version", "Or a build for the card's own interface", "CUDA, HIP, SYCL or Vulkan; CLBlast was taken out in 2024.", "a download"),
+			told("lower_ubatch", "Lower the batch size", "In builds of that time `-b 128`.", "slower prompts"),
+			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
+			told("upgrade_version", "Use a CUDA, HIP, SYCL or Vulkan build", "CUDA, HIP, SYCL or Vulkan; CLBlast was taken out in 2024.", "a download"),
 		},
 		Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "llama.cpp/ggml/src/ggml-opencl/ggml-opencl.cpp"},
 	},
@@ -61,11 +61,11 @@ var restCards = []cause.Card{
 		ID: "llama.cpp/pictures", Kinds: ofGGML, If: when.All(diffuses, onGPU), Figures: numbers, Headline: "ran out of memory",
 		Means: "[[{asked} was refused. ]]The program loads text encoder, diffusion model and VAE, computes in steps, and then decodes; the log does not show clearly which of them it was. What grows with the image is the work of a step and the decoding; what does not are the weights.",
 		Cures: []cause.Cure{
-			as("vae_tiling", "If the steps were done: decode in tiles", "faint seams at most"),
-			as("lower_resolution", "If it failed in a step: a smaller image", "upscale afterwards"),
-			as("cpu_offload", "If nothing was computed yet: weights in RAM", "slower"),
-			as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"),
-			as("close_other_apps", "And close what else uses that memory", "free"),
+			as("vae_tiling", "If the steps were done: turn on VAE tiling", "faint seams at most"),
+			as("lower_resolution", "If it failed in a step: lower the resolution", "upscale afterwards"),
+			as("cpu_offload", "If nothing was computed yet: keep weights in RAM", "slower"),
+			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"),
+			as("close_other_apps", "Close other programs that use that memory", "free"),
 		},
 		Sources: []string{"stable-diffusion.cpp/docs/performance.md"},
 	},
@@ -75,9 +75,9 @@ var restCards = []cause.Card{
 		Not:   "A shorter prompt: none was read yet.",
 		Cures: []cause.Cure{
 			freeCard,
-			told("fewer_gpu_layers", "Fewer layers on the card", "", "slower"),
-			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality"),
-			told("lower_context", "Or a shorter context, if the weights alone fit", "", "shorter conversations"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower"),
+			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"),
+			told("lower_context", "Shorten the context, if the weights alone fit", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
@@ -87,9 +87,9 @@ var restCards = []cause.Card{
 		Means:    "The weights were in place; the cache for the context comes next[[, and {asked} of it was refused]]. It is linear in the context, and in how many conversations may run at the same time.",
 		Not:      "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
-			told("lower_context", "A shorter context", "", "shorter conversations"),
-			told("lower_parallel", "Or fewer conversations at a time", "", "others wait"),
-			told("fewer_gpu_layers", "Or fewer layers on the card", "", "slower"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("lower_parallel", "Serve fewer requests at a time", "", "others wait"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp"},
 	},
@@ -99,9 +99,9 @@ var restCards = []cause.Card{
 		Means:    "The model was loaded and the program ran; then the work on a prompt or answer wanted more[[: {asked}]]. Beside weights and cache it takes room that grows with prompt and batch, and what was left of the card was too little. Other programs on the card count as well.",
 		Not:      "Swap or more RAM: the card does not use them.",
 		Cures: []cause.Cure{
-			told("lower_context", "A shorter context: its cache leaves room", "", "shorter conversations"),
-			told("fewer_gpu_layers", "Or a few layers less on the card", "", "slightly slower"),
-			told("lower_ubatch", "Or a smaller physical batch", "", "slower prompts"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
 			freeCard,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
@@ -112,8 +112,8 @@ var restCards = []cause.Card{
 		Means:    "[[{asked} was refused. ]]The message does not say for what. If the model was loaded before, it is the work on a request, which needs some room beside weights and cache and grows with prompt and batch; if not, it is the model itself. Either way what is on the card already leaves too little.",
 		Not:      "Swap or more RAM: the card does not use them.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Leave more of the card free: a few layers less", "", "slightly slower"),
-			told("lower_context", "Or a shorter context", "", "shorter conversations"),
+			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			freeCard,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
@@ -129,7 +129,7 @@ func hostSide(c *ledger.Case) bool {
 }
 
 var (
-	ramWindows = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Close what holds RAM, and let the page file grow", Told: "Task Manager, Performance, Memory: with \"Committed\" at its limit Windows refuses. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
-	ramLinux   = cause.Cure{Fix: "close_other_apps", If: when.Not(reader.OnWindows), Title: "Close what holds RAM", Told: "The system's monitor shows it, on Linux this; much \"available\" there speaks for a limit instead (`ulimit -v`, a container's).", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
-	moreSwap   = cause.Cure{Fix: "add_swap", If: when.Not(reader.OnWindows), Title: "Or swap: it runs, but slowly", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk; very slow"}
+	ramWindows = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Close programs that use RAM, enlarge the page file", Told: "Task Manager, Performance, Memory: with \"Committed\" at its limit Windows refuses. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
+	ramLinux   = cause.Cure{Fix: "close_other_apps", If: when.Not(reader.OnWindows), Title: "Close programs that use RAM", Told: "The system's monitor shows it, on Linux this; much \"available\" there speaks for a limit instead (`ulimit -v`, a container's).", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
+	moreSwap   = cause.Cure{Fix: "add_swap", If: when.Not(reader.OnWindows), Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk; very slow"}
 )

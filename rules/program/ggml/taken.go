@@ -61,8 +61,8 @@ var takenCards = []cause.Card{{
 	ID: "llama.cpp/card-taken", Kinds: refused, If: when.All(device("weights", "kv", "compute", ""), when.Not(byOllama), Taken), Figures: TakenFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: TakenHeadline, Means: TakenMeans, Not: TakenNot,
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See who holds it, and end what is not needed", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
-		as("fewer_gpu_layers", "Or live beside it: fewer layers on the card", "slower"),
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
+		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 }}

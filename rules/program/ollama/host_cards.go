@@ -25,8 +25,8 @@ var hostCards = []cause.Card{
 		Means: "The cache for the context is divided like the layers, and the part that stays in RAM, {asked}, was refused.[[ It is made for {tokens} tokens.]] Nobody may have asked for so long a context: since 0.15.5 a card of 24 GiB gets 32k tokens by itself, 48 GiB 256k, and front ends send their own.",
 		Not:   "Fewer layers on the card: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
-			does("lower_context", "A shorter context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context),
-			does("quantize_kv_cache", "Or an 8-bit cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			does("lower_context", "Shorten the context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context),
+			does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
 			either(onWindows, pagefile), either(when.Not(onWindows), unload),
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", threads + "16968"},
@@ -36,7 +36,7 @@ var hostCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "did not load the model: Windows had no more memory to promise",
 		Means:   "It is system memory that refused[[ {asked}]], for the layers that stay off the card. Windows counts what all programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM; Performance, Memory, Committed shows that sum.",
 		Not:     "A larger graphics card setting or fewer layers on the card: they need more RAM.",
-		Cures:   []cause.Cure{unload, pagefile, as("use_smaller_model", "Or a smaller model", "lower quality")},
+		Cures:   []cause.Cure{unload, pagefile, as("use_smaller_model", "Use a smaller model", "lower quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", threads + "12634"},
 	},
 	{
@@ -45,8 +45,8 @@ var hostCards = []cause.Card{
 		Means: "It is system memory that refused[[ {asked}]], for the layers that stay off the card: RAM and swap are used up, or a limit on the service or container is reached. The card is not what is short.",
 		Not:   "Fewer layers on the card: they would need more RAM.",
 		Cures: []cause.Cure{
-			unload, as("use_smaller_model", "A smaller model", "lower quality"),
-			says("raise_memory_limit", "Or raise the limit, if there is one", "`docker update --memory 24g --memory-swap 24g ollama`; a service: `systemctl show ollama -p MemoryMax`; WSL: `memory=` below `[wsl2]` in .wslconfig.", "only if the machine has it"),
+			unload, as("use_smaller_model", "Use a smaller model", "lower quality"),
+			says("raise_memory_limit", "Raise the memory limit, if there is one", "`docker update --memory 24g --memory-swap 24g ollama`; a service: `systemctl show ollama -p MemoryMax`; WSL: `memory=` below `[wsl2]` in .wslconfig.", "only if the machine has it"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
@@ -57,8 +57,8 @@ var hostCards = []cause.Card{
 		Not:   "A shorter context, closing programs: the tensor keeps its size.",
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update Ollama and the graphics driver", "", "a download", steps["upgrade_version"]),
-			says("use_lower_quant", "Or a tag of the model with fewer bits", "The table is 16 bit in some files; one where it is 8 or 4 bit is a half or a quarter, below the limit. Their tags are on the model's page at ollama.com/library.", "slight loss of quality"),
-			does("fewer_gpu_layers", "Or run it on the processor", "", "slower", func(c *ledger.Case) []step.Step { return modelfile(c, "num_gpu 0") }),
+			says("use_lower_quant", "Use a smaller quantisation of the model", "The table is 16 bit in some files; one where it is 8 or 4 bit is a half or a quarter, below the limit. Their tags are on the model's page at ollama.com/library.", "slight loss of quality"),
+			does("fewer_gpu_layers", "Run it on the CPU", "", "slower", func(c *ledger.Case) []step.Step { return modelfile(c, "num_gpu 0") }),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", threads + "16130"},
 	},
@@ -68,12 +68,12 @@ var hostCards = []cause.Card{
 		Means: "The {card} has no memory of its own: what it may take of the computer's RAM is set in the BIOS and by the driver, and {asked} in one piece was more than that, however much RAM is free. Versions 0.11.5 to 0.24 then try again with fewer layers (\"applying backoff\"): if the model answers, only speed is lost.",
 		Not:   "Killing programs that use little: the limit is the driver's.",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Let the driver have it", Cost: "disk space, less RAM for programs", Ways: []cause.Way{
+			{Fix: "raise_pagefile", Title: "Give the graphics driver more memory", Cost: "disk space, less RAM for programs", Ways: []cause.Way{
 				{For: "Windows", Text: "Virtual memory on System managed size (Settings, System, About, Advanced system settings, Performance), for Windows backs graphics memory with it; AMD Software, Performance, Tuning: Variable Graphics Memory"},
 				{For: "Linux", Text: "BIOS: UMA frame buffer size; AMD: kernel option `ttm.pages_limit` (4-KiB pages: 15728640 is 60 GiB)"},
 			}},
 			does("close_other_apps", "See what else takes RAM", "`ollama stop NAME` unloads a model that it lists; close what is large.", "free", look),
-			does("upgrade_version", "Or update Ollama and the driver", "", "a download", steps["upgrade_version"]),
+			does("upgrade_version", "Update Ollama and the graphics driver", "", "a download", steps["upgrade_version"]),
 		},
 		Sources: []string{threads + "12752", "linux/drivers/gpu/drm/ttm/ttm_pool.c"},
 	},
@@ -83,8 +83,8 @@ var hostCards = []cause.Card{
 		Means: "The kernel ended Ollama's service because RAM was full, or because the service or its container reached a limit of its own. What does not fit on a graphics card lies in RAM, with its cache and working memory, for every model that is loaded. `sudo journalctl -k | grep -i constraint` tells which: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit.",
 		Not:   "Fewer layers on the card: they would need more RAM.",
 		Cures: []cause.Cure{
-			unload, as("use_smaller_model", "Or a smaller model", "lower quality"),
-			says("add_swap", "Or more room", "If it was the whole machine, swap: `sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. A limit of the service: `MemoryMax=` with `sudo systemctl edit ollama`.", "disk space; slow once it is used"),
+			unload, as("use_smaller_model", "Use a smaller model", "lower quality"),
+			says("add_swap", "Add swap, or raise the service's limit", "If it was the whole machine, swap: `sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. A limit of the service: `MemoryMax=` with `sudo systemctl edit ollama`.", "disk space; slow once it is used"),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "11231"},
 	},
@@ -94,9 +94,9 @@ var hostCards = []cause.Card{
 		Means: "The device that failed is the processor's own graphics, which has little memory of its own. Ollama gave it a part of the model beside the real card, which may have room.",
 		Not:   "A smaller model: the real card may have room.",
 		Cures: []cause.Cure{
-			does("select_gpu", "Let Ollama use the real card only", "", "free", realCard),
-			does("fewer_gpu_layers", "Then fewer layers, if it is still too much", "", "slower", layers),
-			as("upgrade_version", "Or update Ollama, which leaves such graphics out by itself in later versions", "a download"),
+			does("select_gpu", "Use the dedicated GPU only", "", "free", realCard),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU if it still fails", "", "slower", layers),
+			as("upgrade_version", "Update Ollama", "a download"),
 		},
 		Sources: []string{"ollama/docs/gpu.mdx", threads + "738"},
 	},
@@ -107,8 +107,8 @@ var hostCards = []cause.Card{
 		Not:   "A smaller quantisation: the weights are not what is large.",
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update Ollama", "", "a download", steps["upgrade_version"]),
-			does("enable_flash_attention", "Turn flash attention on", "", "free where the model has it", steps["enable_flash_attention"]),
-			does("lower_ubatch", "Or read prompts in smaller pieces", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
+			does("enable_flash_attention", "Turn on flash attention", "", "free where the model has it", steps["enable_flash_attention"]),
+			does("lower_ubatch", "Lower the prompt batch (`num_batch`)", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
 		},
 		Sources: []string{threads + "13312", threads + "13303"},
 	},
@@ -119,7 +119,7 @@ var hostCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("select_gpu", "Use one device only", "0 or 1: the number of the real card in the log's list of Vulkan devices.", "free", func(c *ledger.Case) []step.Step { return server(c, "GGML_VK_VISIBLE_DEVICES=0") }),
 			does("upgrade_version", "Update Ollama and the graphics driver", "", "a download", steps["upgrade_version"]),
-			does("fewer_gpu_layers", "Or fewer layers on the card", "", "slower", layers),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers),
 		},
 		Sources: []string{threads + "14805", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},

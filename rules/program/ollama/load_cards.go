@@ -116,12 +116,12 @@ const (
 )
 
 var (
-	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Make Ollama plan {gib} GiB less for the card", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
-	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Fewer layers on the card[[: {keep} instead of {of}]]", "", "slower", layers))
-	lessAtOnce = does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall)
+	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Keep {gib} GiB of the GPU out of Ollama's plan", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
+	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Put fewer layers on the GPU[[: {keep} instead of {of}]]", "", "slower", layers))
+	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
 	update     = as("upgrade_version", "Update Ollama", "a download")
-	eightBit   = does("quantize_kv_cache", "Or an 8-bit cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
-	otherSize  = as("use_smaller_model", "Or a smaller model", "lower quality")
+	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
+	otherSize  = as("use_smaller_model", "Use a smaller model", "lower quality")
 )
 
 func shortAndSmall(c *ledger.Case) []step.Step {
@@ -134,8 +134,8 @@ var loadCards = []cause.Card{
 		ID: "ollama/card-taken", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", "kv", "compute", ""), ggml.Taken), Figures: ggml.TakenFigures,
 		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
 		Cures: []cause.Cure{
-			does("kill_stale_process", "See who holds it, and end what is not needed", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
-			says("fewer_gpu_layers", "Or live beside it: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
+			does("kill_stale_process", "See which process holds the GPU, and end it", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
+			says("fewer_gpu_layers", "Keep both: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
 		},
 		Sources: []string{"ollama/discover/gpu.go", "ollama/llm/server.go"},
 	},
@@ -144,7 +144,7 @@ var loadCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
 		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the card without counting, and the weights, {asked}, did not fit. A Modelfile, a front end's model settings (Open WebUI: num_gpu) or the request's options set it.",
 		Cures: []cause.Cure{
-			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
+			says("fewer_gpu_layers", "Remove `num_gpu`", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
 			lessAtOnce, otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "9170"},
@@ -155,9 +155,9 @@ var loadCards = []cause.Card{
 		Means: "It asked for {asked} in one piece, and the [[{card}, with ]]{whole}[[ for programs]], cannot give that even when it is empty; cache and working memory would come on top. Ollama chose too many layers for it, by its own plan or by a `num_gpu` that you set.",
 		Not:   "A shorter context or closing programs: the weights alone are too large.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "About 15 % fewer layers on the cards", "", "slower: the rest runs on the processor", layers),
+			does("fewer_gpu_layers", "Put about 15 % fewer layers on the GPUs", "", "slower: the rest runs on the processor", layers),
 			says("upgrade_version", "Update Ollama", "How it divides a model among cards was reworked several times, and newer versions can keep room on each: `OLLAMA_GPU_OVERHEAD=1073741824` (1 GiB; 0.3.10 to 0.24), `LLAMA_ARG_FIT_TARGET=2048` (MiB; from 0.30 on), set for the server. Models are kept.", "a download"),
-			says("use_lower_quant", "Or a smaller file of the model", "[[Up to about {cards} in all fits on the cards with a short context. ]]`ollama list` shows its size now; a tag with fewer bits stands on its page at ollama.com/library.", "slight loss of quality"),
+			says("use_lower_quant", "Use a smaller quantisation of the model", "[[Up to about {cards} in all fits on the cards with a short context. ]]`ollama list` shows its size now; a tag with fewer bits stands on its page at ollama.com/library.", "slight loss of quality"),
 		},
 		Sources: []string{threads + "3683", "ollama/envconfig/config.go"}, Solved: 1,
 	},
@@ -166,9 +166,9 @@ var loadCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text part was in place; the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with an image.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
+			does("fewer_gpu_layers", "Keep 2 GiB of the GPU out of Ollama's plan", "", "slower", room(2)),
 			update,
-			says("use_smaller_model", "Or a smaller vision model, or smaller images", "Images of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
+			says("use_smaller_model", "Send smaller images, or use a smaller vision model", "Images of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
 		},
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", threads + "16496"}, Solved: 1,
 	},
@@ -179,8 +179,8 @@ var loadCards = []cause.Card{
 		Not:   "Restarting Ollama, or a larger `num_ctx`.",
 		Cures: []cause.Cure{
 			says("lower_batch_size", "Send less in one request", "A document page by page, one image at a time, made smaller first (1024 pixels are enough for most text).", "more requests"),
-			does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall),
-			does("enable_flash_attention", "Or flash attention, where the model has it", "", "free", steps["enable_flash_attention"]),
+			does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall),
+			does("enable_flash_attention", "Turn on flash attention", "", "free", steps["enable_flash_attention"]),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go"},
 	},
@@ -191,7 +191,7 @@ var loadCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load again at each change", look),
 			lessAtOnce,
-			does("lower_gpu_memory_utilization", "Or keep 2 GiB free", "", "a few layers run on the processor", room(1)),
+			does("lower_gpu_memory_utilization", "Keep 1 GiB of the GPU out of Ollama's plan", "", "a few layers run on the processor", room(1)),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/docs/faq.mdx"},
 	},
@@ -201,7 +201,7 @@ var loadCards = []cause.Card{
 		Means: "The weights fit; {asked} for the context did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 chose 2 or 4 by themselves.",
 		Cures: []cause.Cure{
 			does("lower_parallel", "Serve one request at a time", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") }),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), eightBit,
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), eightBit,
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx"},
 	},
@@ -210,8 +210,8 @@ var loadCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory: attention without flash attention",
 		Means: "Weights and cache fit; the working buffer of {asked} did not. Flash attention is off, and most of the buffer is the matrix of attention over the context[[ of {tokens} tokens]], which flash attention never builds.",
 		Cures: []cause.Cure{
-			does("enable_flash_attention", "Turn flash attention on", "", "free where card and model have it", steps["enable_flash_attention"]),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), leaveRoom, setLayers,
+			does("enable_flash_attention", "Turn on flash attention", "", "free where card and model have it", steps["enable_flash_attention"]),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), leaveRoom, setLayers,
 		},
 		Sources: []string{"ollama/docs/faq.mdx", "ollama/envconfig/config.go"},
 	},
@@ -221,7 +221,7 @@ var loadCards = []cause.Card{
 		Means: "The weights fit; the cache for the context[[ of {tokens} tokens]] did not: {asked}. Its length comes from the request or front end (`num_ctx`), the Modelfile, `OLLAMA_CONTEXT_LENGTH`, or the version: since 0.15.5 a card of 24 GiB gets 32k by itself, 48 GiB 256k.",
 		Not:   "A smaller prompt batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
-			does("lower_context", "A shorter context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context), eightBit, setLayers, leaveRoom,
+			does("lower_context", "Shorten the context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context), eightBit, setLayers, leaveRoom,
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
 	},
@@ -231,10 +231,10 @@ var loadCards = []cause.Card{
 		Means: "The weights were in place; the cache comes next and was refused. Its size and whether card or RAM refused stand a line or two above this (`... allocating N MiB on device 0`, or `CPU buffer`): {log}. It grows with `num_ctx` times the requests that may run at once[[, which was up to 4 unless set{slots_then}]].",
 		Not:   "A smaller quantisation alone, unless it frees as much as the cache needs.",
 		Cures: []cause.Cure{
-			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Room for one request at a time: a cache up to four times smaller", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
-			does("lower_context", "A shorter context", "", "shorter conversations", context),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time (`OLLAMA_NUM_PARALLEL=1`)", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			does("close_other_apps", "See what else is loaded", "A second model takes its own cache and weights.", "free", look),
-			does("quantize_kv_cache", "Or an 8-bit cache: half of it", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
@@ -252,9 +252,9 @@ var loadCards = []cause.Card{
 		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds.[[ {onhost}]]",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
-			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
-			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then never made. Models are kept.", "a download")),
-			does("enable_flash_attention", "Flash attention, where the model has it", "With an 8-bit cache, which needs it.", "hardly any loss", steps["quantize_kv_cache"]),
+			does("lower_context", "Shorten the context and lower the prompt batch", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then turn on flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then never made. Models are kept.", "a download")),
+			does("enable_flash_attention", "Turn on flash attention with an 8-bit KV cache", "With an 8-bit cache, which needs it.", "hardly any loss", steps["quantize_kv_cache"]),
 			leaveRoom, setLayers,
 		},
 		Sources: []string{"ollama/docs/faq.mdx", threads + "8667"},
@@ -273,10 +273,10 @@ var loadCards = []cause.Card{
 		Means: "It is a mixture of experts, whose layers are large and not all alike, and Ollama's estimate of how many fit took one or more too many: {asked} in one piece was more than was free. Cache and working memory would have come on top. Ollama moves whole layers only: it has no setting that keeps just the experts in system memory.",
 		Not:   "A shorter context alone: the weights were refused, before any context was made.",
 		Cures: []cause.Cure{
-			either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the card", "", "slower", layers)),
-			either(when.Not(layersKnown), does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers)),
-			does("lower_gpu_memory_utilization", "Or make Ollama plan with less of the card", "In bytes; here 4 GiB. Raise it until it loads.", "a few layers run on the processor", room(4)),
-			says("use_smaller_model", "Or llama.cpp itself for this model", "Its `--n-cpu-moe` keeps experts in system memory and all else on the card, much faster than whole layers there. Otherwise a smaller model.", "another program"),
+			either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the GPU", "", "slower", layers)),
+			either(when.Not(layersKnown), does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers)),
+			does("lower_gpu_memory_utilization", "Keep a part of the GPU out of Ollama's plan", "In bytes; here 4 GiB. Raise it until it loads.", "a few layers run on the processor", room(4)),
+			says("use_smaller_model", "Run this model in llama.cpp", "Its `--n-cpu-moe` keeps experts in system memory and all else on the card, much faster than whole layers there. Otherwise a smaller model.", "another program"),
 		},
 		Sources: []string{threads + "8447", "ollama/envconfig/config.go", "llama.cpp/common/arg.cpp"}, Solved: 1,
 	},
@@ -286,8 +286,8 @@ var loadCards = []cause.Card{
 		Means: "The buffer for the layers that Ollama wanted on the card was refused, before any context was made; these lines say neither how large it was nor what was free. The plan was too tight, or something else is on the card: another model that is still loaded, a game, the desktop. The server's log above this has both.",
 		Not:   "A shorter context alone: none was made yet.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("close_other_apps", "Or free it: see what is there", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("close_other_apps", "See what uses the GPU, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
 			otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "5764", threads + "11265"},
@@ -298,8 +298,8 @@ var loadCards = []cause.Card{
 		Means: "Ollama asked the card for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "Cache and working memory would have come on top. " + elseThere,
 		Not:   "More RAM, or a shorter context alone: the card refused the weights, before any context was made.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("lower_gpu_memory_utilization", "Or look what else is there, and let Ollama plan with less", "`nvidia-smi` shows it; `ollama stop NAME` unloads a model that `ollama ps` lists. For good:", "a few layers run on the processor", room(1)),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("lower_gpu_memory_utilization", "See what else uses the GPU, and keep 1 GiB out of the plan", "`nvidia-smi` shows it; `ollama stop NAME` unloads a model that `ollama ps` lists. For good:", "a few layers run on the processor", room(1)),
 			update,
 		},
 		Sources: []string{"ollama/envconfig/config.go", threads + "8447", threads + "8471"}, Solved: 1,
@@ -310,7 +310,7 @@ var loadCards = []cause.Card{
 		Means: "Since 0.30 Ollama runs llama-server, which counts layers and context by what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` or long `num_ctx` that is set switches that counting off in part, and what another program takes in between is not counted. " + elseThere,
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Keep 2 GiB free instead of 1", "Take `num_gpu` out of the Modelfile or request first, if you set it.", "a few layers run on the processor", room(1)),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), otherSize,
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), otherSize,
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go", "llama.cpp/common/fit.cpp"},
 	},
@@ -320,9 +320,9 @@ var loadCards = []cause.Card{
 		Means: "A piece of {asked} is the weights of the layers that Ollama planned for this card, as a rule, and less was free. The plan was too tight, or something else is there: another model that is still loaded, a game, the desktop. The lines around this one in the server's log say which; cache and working memory come on top.",
 		Not:   "More RAM or swap: the card was what refused.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("close_other_apps", "Or free it: see what is there", "`ollama stop NAME` unloads a model that it lists; else games and other AI programs.", "free", look),
-			does("lower_gpu_memory_utilization", "Or make Ollama plan 2 GiB less", "", "a few layers run on the processor", room(2)),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("close_other_apps", "See what uses the GPU, and unload it", "`ollama stop NAME` unloads a model that it lists; else games and other AI programs.", "free", look),
+			does("lower_gpu_memory_utilization", "Keep 2 GiB of the GPU out of Ollama's plan", "", "a few layers run on the processor", room(2)),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "8447"},
 	},
@@ -332,8 +332,8 @@ var loadCards = []cause.Card{
 		Means: "The runner ended because the card gave no more memory[[ ({asked} was asked for)]]; which part of the model it was, and how much was free, is not in these lines. A model that is too large, one that is still loaded, or a plan that was too tight end alike; the server's log shows more above this (`journalctl -u ollama`, `docker logs ollama`, server.log on Windows).",
 		Not:   "More RAM or swap: the card was what refused.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "See what is on the card, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
-			does("fewer_gpu_layers", "Then fewer layers on the card", "", "slower", room(1)), otherSize,
+			does("close_other_apps", "See what uses the GPU, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", room(1)), otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "5113", threads + "5764"},
 	},

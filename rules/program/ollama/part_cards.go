@@ -80,9 +80,9 @@ var partCards = []cause.Card{
 		Means: signal9 + "Here the graphics[[ ({card})]] have no memory of their own: [[{oncard} of weights for the GPU, ]][[{inram} for the processor, ]]context and all programs come out of the same RAM.",
 		Not:   "Fewer layers on the graphics: it is the same memory.",
 		Cures: []cause.Cure{
-			as("use_smaller_model", "A smaller model or fewer bits", "lower quality"),
-			does("close_other_apps", "See what takes the rest", "Desktop, browser and other models count: `ollama stop NAME` unloads one that `ollama ps` lists. Without the desktop a Jetson has 1 to 2 GB more.", "free", look),
-			does("lower_context", "And a shorter context", "", "shorter conversations", context),
+			as("use_smaller_model", "Use a smaller model or quantisation", "lower quality"),
+			does("close_other_apps", "See what else uses RAM", "Desktop, browser and other models count: `ollama stop NAME` unloads one that `ollama ps` lists. Without the desktop a Jetson has 1 to 2 GB more.", "free", look),
+			does("lower_context", "Shorten the context too", "", "shorter conversations", context),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "9685"},
 	},
@@ -92,9 +92,9 @@ var partCards = []cause.Card{
 		Means: signal9 + "It is RAM that ran out, not the card's memory: the layers that do not go to the card[[ ({inram} of weights)]] and their part of the context stay there[[; {ram} of {all} was free before]].",
 		Not:   "Fewer layers on the card: that moves more into system memory.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "Make sure who killed it, and close what uses RAM", "A line with `ollama` is the proof. `ollama stop NAME` unloads a model that `ollama ps` lists.", "free", killer),
-			as("use_smaller_model", "A smaller model or fewer bits", "lower quality"),
-			says("raise_memory_limit", "Or more memory, if a limit did it", "Container: `docker update --memory 24g --memory-swap 24g ollama`, or `mem_limit:` in compose. Kubernetes: `resources.limits.memory`. WSL: `memory=` below `[wsl2]` in .wslconfig. Without a limit, swap lets it load, slowly.", "only if the machine has it"),
+			does("close_other_apps", "Confirm the kill, and close programs that use RAM", "A line with `ollama` is the proof. `ollama stop NAME` unloads a model that `ollama ps` lists.", "free", killer),
+			as("use_smaller_model", "Use a smaller model or quantisation", "lower quality"),
+			says("raise_memory_limit", "Raise the memory limit, if there is one", "Container: `docker update --memory 24g --memory-swap 24g ollama`, or `mem_limit:` in compose. Kubernetes: `resources.limits.memory`. WSL: `memory=` below `[wsl2]` in .wslconfig. Without a limit, swap lets it load, slowly.", "only if the machine has it"),
 		},
 		Sources: []string{"ollama/llm/server.go"},
 	},
@@ -105,8 +105,8 @@ var partCards = []cause.Card{
 		Not:   "Fewer layers on the card: they would need more of the same RAM.",
 		Cures: []cause.Cure{
 			unload,
-			as("use_smaller_model", "A smaller model", "lower quality"),
-			says("raise_memory_limit", "Or a container's or WSL's limit: raise it", "`docker update --memory 24g --memory-swap 24g ollama`; WSL: `memory=` below `[wsl2]` in .wslconfig.", "only if the machine has it"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
+			says("raise_memory_limit", "Raise the memory limit of the container or WSL", "`docker update --memory 24g --memory-swap 24g ollama`; WSL: `memory=` below `[wsl2]` in .wslconfig.", "only if the machine has it"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "ollama/llm/server.go"},
 	},
@@ -115,8 +115,8 @@ var partCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not load the model: so many layers as `num_gpu` asks for do not fit",
 		Means: "`num_gpu` was set by hand (a Modelfile, a front end's model settings, the request's options), and Ollama may not go below it: that many layers do not fit what is free on the card.",
 		Cures: []cause.Cure{
-			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the Modelfile or request; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses.", "free"),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context),
+			says("fewer_gpu_layers", "Remove `num_gpu`", "Take `num_gpu` out of the Modelfile or request; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses.", "free"),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			unload,
 		},
 		Sources: []string{"ollama/llm/server.go"},
@@ -126,9 +126,9 @@ var partCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Fair, Headline: "found no way to place the model in the memory that it saw",
 		Means: "The planner (0.11.5 to 0.24) tried smaller and smaller parts of the model on the card and none fitted. Another model or program holds the card, or the context is so long that not even the smallest part fits beside it. The lines above this one list what it tried.",
 		Cures: []cause.Cure{
-			does("restart_session", "Unload what is still there", "`ollama stop NAME` for each model that it lists; then other programs on the card.", "free", look),
-			does("lower_context", "A shorter context", "", "shorter conversations", context),
-			says("fewer_gpu_layers", "Leave num_gpu alone", "If a Modelfile, front end or request sets `num_gpu`, take it out.", "free"),
+			does("restart_session", "Unload other models", "`ollama stop NAME` for each model that it lists; then other programs on the card.", "free", look),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context),
+			says("fewer_gpu_layers", "Remove `num_gpu` if it is set", "If a Modelfile, front end or request sets `num_gpu`, take it out.", "free"),
 		},
 		Sources: []string{"ollama/llm/server.go"},
 	},
@@ -138,10 +138,10 @@ var partCards = []cause.Card{
 		Means: "The guess is Ollama's: versions of autumn 2023 (0.1.4 to 0.1.17) printed this for any end of the runner. Mostly model and context were larger than the free memory; a driver that does not match, a processor without AVX or a damaged download end alike. {log} says \"out of memory\" or \"killed\" if it was memory.",
 		Cures: []cause.Cure{
 			says("upgrade_version", "Update Ollama and try again", "Linux: `curl -fsSL https://ollama.com/install.sh | sh`; Mac and Windows: the installer from ollama.com. Later versions count before they load, put fewer layers on the card by themselves, and name the reason. Models are kept.", "a download"),
-			does("use_smaller_model", "Still there: try a small model", "If this runs, it was memory. A model needs the size that `ollama list` shows and 1 to 2 GB more.", "lower quality", func(*ledger.Case) []step.Step {
+			does("use_smaller_model", "If it still fails: try a small model", "If this runs, it was memory. A model needs the size that `ollama list` shows and 1 to 2 GB more.", "lower quality", func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "ollama run llama3.2:1b"}}
 			}),
-			does("fewer_gpu_layers", "Keep your model: leave the card out", "`num_gpu` is a line of a Modelfile (`PARAMETER num_gpu 0`) or in the `options` of a request; if it runs so, the card was too small: raise it to 10, then 20.", "much slower", func(c *ledger.Case) []step.Step {
+			does("fewer_gpu_layers", "Keep your model, and run it on the CPU", "`num_gpu` is a line of a Modelfile (`PARAMETER num_gpu 0`) or in the `options` of a request; if it runs so, the card was too small: raise it to 10, then 20.", "much slower", func(c *ledger.Case) []step.Step {
 				return modelfile(c, "num_gpu 0", "num_ctx 2048")
 			}),
 		},
@@ -152,11 +152,11 @@ var partCards = []cause.Card{
 		Cause: cause.RetainedMemory, Weight: cause.Likely, Headline: "found the card full while it changed models",
 		Means: "Ollama was changing models: the runner before had ended, its memory had not come back after 5 seconds, and the driver answered \"out of memory\" (code 2) when the next one only looked at the card. No model was too large: nothing was loaded yet.",
 		Cures: []cause.Cure{
-			does("restart_session", "See who holds the card; restart Ollama if it is an old runner", "An `ollama` process in the list without a model in `ollama ps` is a leftover.", "a minute", func(c *ledger.Case) []step.Step {
+			does("restart_session", "See which process holds the GPU, and restart Ollama", "An `ollama` process in the list without a model in `ollama ps` is a leftover.", "a minute", func(c *ledger.Case) []step.Step {
 				return append([]step.Step{{Kind: "shell", Text: "ollama ps; nvidia-smi"}}, restart(c)...)
 			}),
 			does("lower_parallel", "Keep one model loaded at a time", "", "switching models takes longer", steps["lower_parallel"]),
-			does("lower_gpu_memory_utilization", "And leave 1 GiB of the card out of the plan", "", "a few layers run on the processor", room(1)),
+			does("lower_gpu_memory_utilization", "Keep 1 GiB of the GPU out of Ollama's plan", "", "a few layers run on the processor", room(1)),
 		},
 		Sources: []string{"ollama/server/sched.go", threads + "9562"},
 	},
@@ -166,11 +166,11 @@ var partCards = []cause.Card{
 		Means: "The driver answered \"out of memory\" (code 2) when Ollama only looked at the card, before any model: something holds all of it, another program or an old runner of Ollama's.",
 		Not:   "A smaller model or context: nothing was loaded yet.",
 		Cures: []cause.Cure{
-			does("kill_stale_process", "See what holds the card", "An `ollama` process without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "free", func(*ledger.Case) []step.Step {
+			does("kill_stale_process", "See which process holds the GPU", "An `ollama` process without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "free", func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "ollama ps; nvidia-smi"}}
 			}),
 			does("restart_session", "Restart Ollama", "", "a minute", restart),
-			does("lower_gpu_memory_utilization", "If it comes back under load: leave 1 GiB of the card free", "", "a few layers run on the processor", room(1)),
+			does("lower_gpu_memory_utilization", "If it comes back under load: keep 1 GiB of the GPU free", "", "a few layers run on the processor", room(1)),
 		},
 		Sources: []string{"ollama/discover/gpu.go"},
 	},

@@ -80,10 +80,10 @@ const (
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
 		"What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once. Then close browsers and other AI programs; on a server see what else holds RAM (`free -h`, `docker stats`, `kubectl top pod -A`) and stop or move it. In a container or pod its limit counts as all there is.", "free", look)
-	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
+	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
 		"The rest is context, and what is asked for follows it. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` halves it.", "shorter conversations", context)
-	takeLess = as("use_smaller_model", "Otherwise a smaller model, or the same with fewer bits", "lower quality")
+	takeLess = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
 )
 
 // inContainer is the card of a server in a container, which words or the log's
@@ -98,11 +98,11 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (half of the RAM as a rule), not the machine's memory.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
-			does("raise_memory_limit", "Give the container or Docker's VM more, if the machine has it", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
+			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", limitGiB(c))}}
 			}),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
-			does("lower_context", "Or a shorter context, if you set a long one", "", "shorter conversations", context),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
+			does("lower_context", "Shorten the context, if you set a long one", "", "shorter conversations", context),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "7423"},
 	}
@@ -149,7 +149,7 @@ var systemCards = []cause.Card{
 			does("lower_parallel", "Serve one request at a time", "Takes {saved} % off the context's part of that sum.", "others wait", func(c *ledger.Case) []step.Step {
 				return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
 			}),
-			does("lower_context", "Then a shorter context", "", "shorter conversations", context), unload,
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), unload,
 		},
 		Sources: []string{"ollama/server/sched.go", threads + "7423"},
 	},
@@ -160,7 +160,7 @@ var systemCards = []cause.Card{
 		Not:   noLayer, Later: "In a container its limit counts as all there is, if it has one.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "Find what holds the {used}, and stop it", "Other models (`ollama ps`, then `ollama stop NAME`), programs, files in RAM (tmpfs, `/dev/shm`), huge pages; the ZFS cache counts as used too.", "free", holders),
-			either(onLinux, does("add_swap", "Or swap for the rest: it passes this check", "", "slow where it is used", func(c *ledger.Case) []step.Step {
+			either(onLinux, does("add_swap", "Add swap for the rest", "", "slow where it is used", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo fallocate -l %[1]dG /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", swapGiB(c))}}
 			})),
 			takeLess,
@@ -176,8 +176,8 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("close_other_apps", "Unload other models, close a browser, try again", "What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once.", "free", look),
 			raise,
-			does("lower_context", "For good: a shorter context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
-			as("use_smaller_model", "Or a smaller model, with room to spare", "lower quality"),
+			does("lower_context", "Shorten the context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: systemFiles,
 	},
@@ -187,9 +187,9 @@ var systemCards = []cause.Card{
 		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing: closing programs does not make up for that.",
 		Not:   "Closing programs, or swap for the rest: an answer would take hours.",
 		Cures: []cause.Cure{
-			as("use_smaller_model", "Choose a model of another size", "lower quality"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by themselves.", "shorter conversations", context),
-			says("bigger_gpu", "Or run it elsewhere", "A computer with {asked} of RAM and card memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
+			says("bigger_gpu", "Run it on another computer", "A computer with {asked} of RAM and card memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
 		},
 		Sources: systemFiles,
 	},
@@ -209,7 +209,7 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			unload,
 			does("lower_context", "Shorten the context, if you set a long one", "", "shorter conversations", context),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: []string{"ollama/llm/server.go"},
 	},

@@ -46,7 +46,7 @@ func exllamaSizes(c *ledger.Case) map[string]string {
 }
 
 var exllamaBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "some quality below 4 bits",
+	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "some quality below 4 bits",
 }
 
 // inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
@@ -60,7 +60,7 @@ func inExLlama(fix, title, told, cost string, tabby func(c *ledger.Case) string,
 }
 
 var (
-	exllamaShorter = inExLlama("lower_context", "Make the cache shorter", "", "longer chats are cut",
+	exllamaShorter = inExLlama("lower_context", "Shorten the context (cache length)", "", "longer chats are cut",
 		func(c *ledger.Case) string {
 			n := shorterContext(c)
 			return "max_seq_len: " + n + "\n  cache_size: " + n
@@ -72,7 +72,7 @@ var (
 			}
 			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
 		})
-	exllamaSmaller = inExLlama("quantize_kv_cache", "Keep the cache at fewer bits", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
+	exllamaSmaller = inExLlama("quantize_kv_cache", "Quantise the cache", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
 		func(c *ledger.Case) string {
 			return "cache_mode: Q8   # or Q4; ExLlamaV3: \"8,8\", \"4,4\""
 		},
@@ -119,19 +119,19 @@ var exllamaCards = []cause.Card{
 		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a card, and {room} of {total} was left: {mine} is this process's own already. So another model, or a draft model, is probably still loaded in it, as when two requests ask for different models at once. Otherwise the split fills that card to the brim; the lines above tell.",
 		Not:      "`expandable_segments`, ending other programs: this process holds the card.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
+			{Fix: "restart_session", Title: "Restart, and load one model only", Told: "The cards should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
 				stop := "nvidia-smi   # after the program was ended"
 				if c.Signal(fact.InContainer) != nil {
 					stop = "docker compose restart tabbyapi   # the service's name in your compose file\nnvidia-smi"
 				}
 				return []step.Step{{Kind: "shell", Text: stop}}
 			}, Cost: "free"},
-			inExLlama("balance_split", "It fails with one model: leave room on that card", "", "if the other card has space", func(c *ledger.Case) string {
+			inExLlama("balance_split", "If one model alone fails: leave room on that GPU", "", "if the other card has space", func(c *ledger.Case) string {
 				return "gpu_split_auto: true   # with gpu_split by hand: less for that card\n  autosplit_reserve: [96, 1024]   # MB, a number for each card"
 			}, func(c *ledger.Case) string {
 				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each card"
 			}),
-			inExLlama("quantize_kv_cache", "Or need less: a cache of fewer bits, a shorter context", "", "hardly any quality at 8 bit", func(c *ledger.Case) string {
+			inExLlama("quantize_kv_cache", "Quantise the cache and shorten the context", "", "hardly any quality at 8 bit", func(c *ledger.Case) string {
 				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: 16384   # or what your chats need"
 			}, func(c *ledger.Case) string {
 				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=16384, lazy=True)   # or _Q4"
@@ -156,9 +156,9 @@ var exllamaCards = []cause.Card{
 		Not:      "Another GPU split: no card was reached.",
 		Later:    "The split counts weights alone: if the cards are full next, leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
-			{Fix: "add_swap", Title: "Or add swap, so that RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
-			{Fix: "use_smaller_model", Title: "Or weights in several files", Told: "Mapped one by one; large EXL2 builds (for ExLlamaV2) and EXL3 ones (ExLlamaV3) come so.", Cost: "a download and a newer program"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping (`vm.overcommit_memory=1`)", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			{Fix: "add_swap", Title: "Add swap until RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
+			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "Mapped one by one; large EXL2 builds (for ExLlamaV2) and EXL3 ones (ExLlamaV3) come so.", Cost: "a download and a newer program"},
 		},
 		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
 	},
@@ -169,7 +169,7 @@ var exllamaCards = []cause.Card{
 		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that did not fit: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
 		Not:      "A shorter answer: the cache is there whole already.",
 		Cures: []cause.Cure{
-			inExLlama("lower_ubatch", "Read prompts in smaller chunks", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
+			inExLlama("lower_ubatch", "Lower the prompt chunk size", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
 				return "config.max_input_len = 512\nconfig.max_attention_size = 512 ** 2   # before the model is made"
 			}),
 			exllamaShorter, exllamaSmaller,

@@ -50,12 +50,12 @@ func contextFlag(c *ledger.Case) []step.Change {
 }
 
 var textgenUnload = cause.Cure{
-	Fix: "close_other_apps", Title: "Free the card first",
+	Fix: "close_other_apps", Title: "Unload other models and programs",
 	Told: "Unload in the Model tab, or restart the webui; then `nvidia-smi`: more than about 1 GB in use is another model, a game or a browser.", Cost: "free",
 }
 
 var textgenGGUF = cause.Cure{
-	Fix: "use_lower_quant", Title: "Take a GGUF file of the model",
+	Fix: "use_lower_quant", Title: "Use a GGUF file of the model",
 	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the card cannot hold stays in RAM.[[ For {name} that is about {gguf}.]]", Cost: "slight loss of quality",
 }
 
@@ -67,9 +67,9 @@ var textgenLoadCards = []cause.Card{
 		Means:    "That is all layers that `n-gpu-layers` gives to the card, in one piece. [[{whose} ]]The Python errors after it only follow from it. The log shows neither the card's size nor its use.[[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
 		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
 		Cures: []cause.Cure{
-			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your card holds (a 7B or 8B has 33, a 13B 41), then Load; up by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
+			inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your card holds (a 7B or 8B has 33, a 13B 41), then Load; up by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
 			textgenUnload,
-			{Fix: "use_lower_quant", Title: "A smaller file", Told: "A lower quantisation of the same model, or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Told: "A lower quantisation of the same model, or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "5415"},
 	},
@@ -81,8 +81,8 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`--load-in-4bit`, `--auto-devices`: those are for the Transformers loader.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Halve the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
-			{Fix: "lower_ubatch", Title: "Or read prompts in smaller parts", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
-			inTab("fewer_gpu_layers", "Or a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
+			{Fix: "lower_ubatch", Title: "Lower the prompt batch (`n_batch`)", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			inTab("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
 	},
@@ -94,7 +94,7 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for Transformers; ExLlama runs on cards alone.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Set a shorter context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
-			inTab("quantize_kv_cache", "Or a smaller cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any quality at q8", textgenCacheFlag),
+			inTab("quantize_kv_cache", "Use a quantised KV cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any quality at q8", textgenCacheFlag),
 			exllamaBits,
 		},
 		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
@@ -108,10 +108,10 @@ var textgenLoadCards = []cause.Card{
 		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
 		Not:      "A larger split: it gives the weights still more.",
 		Cures: []cause.Cure{
-			inTab("balance_split", "Leave room on the first card", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
-			{Fix: "lower_context", Title: "Or a shorter context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
-			{Fix: "use_lower_quant", Title: "Fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
-			{Fix: "use_smaller_model", Title: "Or a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
+			inTab("balance_split", "Give the first GPU less (`--gpu-split`)", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
+			{Fix: "lower_context", Title: "Shorten the context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
+			{Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
 	},
@@ -122,8 +122,8 @@ var textgenLoadCards = []cause.Card{
 		Means:    "The file was read into RAM; moving it to the card failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit,]] and a conversation adds 1 to 2 GB. GPTQ files are 4 bit already, so a smaller copy of the same model hardly exists.",
 		Not:      "`--load-in-8bit`, `--load-in-4bit`: for 16-bit models in the Transformers loader. A shorter context: it was not reached.",
 		Cures: []cause.Cure{
-			inTab("cpu_offload", "Keep some layers off the card", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
-			{Fix: "use_smaller_model", Title: "A 7B model instead of 13B", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17: pick what leaves 2 GB of the card free."},
+			inTab("cpu_offload", "Keep some layers off the GPU (`pre_layer`)", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17: pick what leaves 2 GB of the card free."},
 			textgenGGUF,
 		},
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
@@ -138,7 +138,7 @@ var textgenLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			textgenGGUF,
 			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
 	},
@@ -150,8 +150,8 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`load-in-4bit`, `load-in-8bit`: bitsandbytes needs an NVIDIA card.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Use llama.cpp with a GGUF file", Told: "Q4_K_M takes a third of that and runs on Metal; the llama.cpp loader is chosen by itself for `.gguf` files.", Cost: "slight loss of quality"},
-			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "16 GB of memory: 7B or 8B at 4 bit; 32 GB: up to 30B."},
-			{Fix: "close_other_apps", Title: "Close what else uses memory", Told: "Activity Monitor, Memory: browsers first.", Cost: "free"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "16 GB of memory: 7B or 8B at 4 bit; 32 GB: up to 30B."},
+			{Fix: "close_other_apps", Title: "Close other programs that use memory", Told: "Activity Monitor, Memory: browsers first.", Cost: "free"},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "4676"},
 	},
@@ -212,9 +212,9 @@ var textgenHostCards = []cause.Card{
 		Means:    "Two lines belong together: bitsandbytes found no GPU support, so this installation works on the processor, and the load then took more RAM than there is[[ ({full} for {name} at 16 bit, twice that at 32)]].",
 		Not:      "GPU settings: the card is not used at all.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "If you have an NVIDIA card: mend the installation", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
-			{Fix: "use_lower_quant", Title: "If not: a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {gguf} for {name}]].", Cost: "slight loss of quality"},
-			as("add_swap", "Or more swap", "disk space; slow"),
+			{Fix: "upgrade_version", Title: "With an NVIDIA card: reinstall with CUDA", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
+			{Fix: "use_lower_quant", Title: "Without one: use a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {gguf} for {name}]].", Cost: "slight loss of quality"},
+			as("add_swap", "Add swap", "disk space; slow"),
 		},
 		Sources: []string{textgenIssues + "2509"},
 	},
@@ -226,8 +226,8 @@ var textgenHostCards = []cause.Card{
 		Not:      "GPU settings: no card's memory was refused.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			as("add_swap", "More swap", "disk space; loading takes longer"),
-			as("raise_memory_limit", "In Docker or WSL: a higher limit", "less for the others"),
+			as("add_swap", "Add swap", "disk space; loading takes longer"),
+			as("raise_memory_limit", "In Docker or WSL: raise the memory limit", "less for the others"),
 		},
 		Sources: []string{textgenIssues + "2509"},
 	},
@@ -241,7 +241,7 @@ func hostCures(fix, title, told, cost string) []cause.Cure {
 		{Fix: "add_swap", Title: "Add swap", If: when.Not(windows), Cost: "disk space"},
 		{Fix: "close_other_apps", Title: "Free RAM", Told: "Browsers, games, other AI programs, WSL (`wsl --shutdown`): sort Task Manager's Details by Commit size.", If: windows, Cost: "free"},
 		{Fix: fix, Title: title, Told: told, Cost: cost},
-		{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "7B needs half of 13B."},
+		{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "7B needs half of 13B."},
 	}
 }
 
@@ -254,9 +254,9 @@ var textgenRunCards = []cause.Card{
 		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card[[, {mine} of {total} when {asked} was refused]]; the last part grows with Micro Batch Size times Cutoff Length.",
 		Not:      "A smaller Batch Size alone: it only adds steps together; Micro Batch Size is what is computed at once.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Training tab: Micro Batch Size 1, Cutoff Length 256, LoRA Rank 8 to 32.", Cost: "slower"},
+			{Fix: "lower_batch_size", Title: "Lower Micro Batch Size and Cutoff Length", Told: "Training tab: Micro Batch Size 1, Cutoff Length 256, LoRA Rank 8 to 32.", Cost: "slower"},
 			inTab("load_in_4bit", "Load the base model in 4 bit", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Or a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
+			{Fix: "use_smaller_model", Title: "Use a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
 		},
 		Sources: []string{textgenCode + "training.py"},
 	},
@@ -269,7 +269,7 @@ var textgenRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			textgenGGUF,
 			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", Title: "With a long prompt: truncate the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	},
@@ -279,9 +279,9 @@ var textgenRunCards = []cause.Card{
 		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Not:      "A restart alone: the same chat fails again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Send less of the chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", Title: "Truncate the prompt, or start a new chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
 			textgenGGUF,
-			inTab("cpu_offload", "Keep part of the weights off the card", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
+			inTab("cpu_offload", "Keep part of the weights off the GPU (`gpu-memory`)", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
 			}),
 		},
@@ -292,8 +292,8 @@ var textgenRunCards = []cause.Card{
 		Means: "llama.cpp takes some memory only when it computes, and the card could not give it. The log does not show when. While loading: too many layers are on the GPU; on the first or a long prompt: they leave too little beside them; else another program took memory since.",
 		Not:   "`load-in-4bit`: that is the Transformers loader's.",
 		Cures: []cause.Cure{
-			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; up again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
-			inTab("lower_context", "If it dies on prompts: a shorter context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
+			inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; up again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
+			inTab("lower_context", "If it fails on prompts: shorten the context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
 			textgenUnload,
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "4890"},
