@@ -19,14 +19,14 @@ import (
 var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
-var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")
+var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")
 
 // llamaLoadCards are about weights, cache and compute buffers.
 var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/node-guard", Kinds: []fact.Kind{fact.LlamaGuard}, If: when.All(contextFrom(0), inNode),
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment, so a model or context that was not disposed of counts too.",
+		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment: a model or context that was not disposed of counts too.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context, or let it choose", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits.", "shorter conversations"),
 			does("restart_session", "Dispose of models and contexts no longer used", "text", "Call `await context.dispose()` and `await model.dispose()` before you create the next.", "free"),
@@ -37,8 +37,8 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/mmap", Kinds: refused, If: mmapRefused,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "The model file could not even be mapped, which takes address space and no memory: a limit on it (`ulimit -v`, a batch system, a 32-bit program) refused, as a rule, not the RAM.",
-		Not:   "Fewer layers on the card: the whole file is mapped first.",
+		Means: "The model file could not be mapped. Mapping takes address space, not RAM, so usually a limit on address space refused it: `ulimit -v`, a batch system, a 32-bit program.",
+		Not:   "Fewer layers on the GPU: the whole file is mapped first.",
 		Cures: []cause.Cure{
 			does("raise_memory_limit", "Raise the limit on address space", "shell", "ulimit -v unlimited   # in the shell that starts it; in a batch job ask for more memory", "free"),
 			as("use_smaller_model", "Use a smaller model", "lower quality"),
@@ -48,31 +48,30 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host-copied", Kinds: refused, If: when.All(host("weights"), unmapped),
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means:   "The part of the weights that stays off the card goes to system memory, and mapping is switched off, so that all of it must be free at once: {asked} was refused. Mapped, the file is read as it is needed.",
+		Means:   "The weights that stay off the GPU go to system memory (RAM). Memory mapping is off, so all of them need free RAM at once: {asked} was refused. A mapped file is read as it is needed.",
 		Cures:   []cause.Cure{as("use_mmap", "Turn memory mapping (mmap) back on", "slower if RAM is short"), as("close_other_apps", "Close programs that use RAM", "free"), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/src/llama-model-loader.cpp"},
 	},
 	{
 		ID: "llama.cpp/host-windows", Kinds: refused, If: windowsHost,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means:   "System memory was refused: {asked}. Windows counts what programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM.",
-		Not:     "A card with more memory: it was not the card that refused.",
+		Means:   "System memory was refused, not GPU memory: {asked}. Windows counts what programs have reserved against RAM and page file together, so this can fail while Task Manager still shows free RAM.",
 		Cures:   []cause.Cure{as("close_other_apps", "Close programs that use RAM", "free"), as("raise_pagefile", "Enlarge the page file", "disk space; slow once it is used"), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
 		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means:   "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
-		Not:     "Fewer layers on the card: that needs more system memory.",
+		Means:   "System memory (RAM) was refused, not GPU memory: {asked} {part}.[[ {little}]] Either RAM and swap are used up, or a limit of the container or shell is reached.",
+		Not:     "Fewer layers on the GPU: that needs more system memory.",
 		Cures:   []cause.Cure{as("close_other_apps", "Close programs that use RAM", "free"), as("raise_memory_limit", "Raise the memory limit, if there is one", "only if the machine has it"), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
 		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
-		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused by system memory, not by the card: these layers run on the processor. It is reserved whole at the start.[[ {unset}]]",
-		Not:   "A smaller quantisation, fewer layers on the card: neither makes this cache smaller.",
+		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused by system memory (RAM), not by the GPU. It is reserved whole at the start.[[ {unset}]]",
+		Not:   "Fewer layers on the GPU: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "{q8} instead of {asked}.", "slight loss of quality"),
@@ -83,21 +82,20 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/bench-split", Kinds: refused, Said: []string{"llama-bench", "t/s |"}, If: when.All(device("weights"), benchCommas), Figures: benchNumbers,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not load: llama-bench read the split as several runs",
-		Means: "{asked} of weights were asked from {gpu} alone. In llama-bench a comma separates values to test one after another: `-ts {commas}` is a run with all on the first card, then the next. One split over the cards is written with slashes.",
-		Not:   "A smaller file or fewer layers: the split did not take effect.",
+		Means: "{asked} of weights was asked of {gpu} alone. In llama-bench a comma separates values to test one after another, so `-ts {commas}` is several runs with one number each. One split over the GPUs is written with slashes.",
 		Cures: []cause.Cure{
 			does("balance_split", "Write the split with slashes", "text", "`-ts {slashes}` instead of `-ts {commas}`.", "free"),
-			does("fewer_gpu_layers", "Leave out `-ts`", "text", "Without `-ts` the layers are dealt out by what is free on each card. `llama-server` and `llama-cli` take the commas.", "free"),
+			does("fewer_gpu_layers", "Leave out `-ts`", "text", "Without `-ts` the layers are split by what is free on each GPU. `llama-server` and `llama-cli` take the commas.", "free"),
 		},
 		Sources: []string{"llama.cpp/tools/llama-bench/llama-bench.cpp", "llama.cpp/tools/llama-bench/README.md"},
 	},
 	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
-		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
-		Not:   "A shorter context: no cache was made yet.",
+		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of its weights are experts, and only a few of them work on each token: kept in RAM they cost less speed than whole layers there.",
+		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			told("moe_cpu_offload", "Keep the experts in system memory (RAM)", "Where that much RAM is free: keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
+			told("moe_cpu_offload", "Keep the experts in system memory (RAM)", "Keep all layers on the GPU and move only experts, as far as RAM is free; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
 			as("fewer_gpu_layers", "Put fewer whole layers on the GPU", "much slower"),
 			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"),
 		},
@@ -106,8 +104,8 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), severalDevices), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Fair, Headline: "did not load: {gpu} could not take its part of the weights",
-		Means: "The layers are dealt out over the devices, and {gpu} was to take {asked} in one piece[[, with {had} free]]. Either the deal gives it more than it has, or all of them together are too small: compare the free memory of each (`{look}`) with the size of the file.",
-		Not:   "A shorter context: no cache was made yet.",
+		Means: "The layers are split over the GPUs, and {gpu} was to take {asked} in one piece[[, with {had} free]]. Either the split gives it too much, or all GPUs together are too small: compare the free memory of each (`{look}`) with the size of the file.",
+		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} a smaller share, if the others have room", "[[Shares of weights now: {others}.]]", "the others must take the rest"),
 			cause.Cure{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPUs", Steps: layersByHand, Cost: "slower"},
@@ -117,34 +115,33 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/opencl-piece", Kinds: refused, Said: []string{"Adreno"}, If: device("weights"), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the phone's GPU refused one buffer of {asked}",
-		Means: "It is the weights[[ of {layers} layers]] in one piece, {asked}. Adreno drivers bound a single OpenCL buffer, often at 1 GiB, however much memory is free; or too little was free, for GPU and apps share it on a phone. The log shows neither: `free -m`, and `clinfo | grep -i \"max memory alloc\"`.",
-		Not:   "A shorter context: it failed on the weights, before any cache.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the Adreno GPU refused one buffer of {asked}",
+		Means: "The weights[[ of {layers} layers]] were asked for in one piece of {asked}. Adreno drivers limit a single OpenCL buffer, often to 1 GiB, however much memory is free; or too little was free, since the GPU shares RAM with the apps. `clinfo | grep -i \"max memory alloc\"` and `free -m` show which.",
+		Not:   "A shorter context: the weights were refused before any cache.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the processor"},
-			does("cpu_offload", "Compare with the CPU alone (`-ngl 0`)", "text", "The same command with `-ngl 0`: on phones it is often as fast and needs no such buffer; `eval time` at the end tells.", "possibly nothing"),
-			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0; newer builds have an OpenCL backend made for Adreno, best with Q4_0.", "a little quality"),
+			does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "The same command with `-ngl 0`: on phones it is often as fast. Compare `eval time` at the end.", "possibly nothing"),
+			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0. Newer builds have an OpenCL backend made for Adreno, which works best with Q4_0.", "a little quality"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/OPENCL.md", llamaThreads + "5057"}, Solved: 1,
 	},
 	{
 		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the model's weights did not fit on {gpu}",
-		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
-		Not:   "A shorter context or batch alone: it failed before either was allocated.",
+		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]KV cache and working memory come on top.",
+		Not:   "A shorter context or smaller batch alone: the weights were refused before either counted.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
-			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N), which has to hold nearly the whole file. Most models so large are such a mixture.", "slower than a card, much faster than whole layers in RAM")),
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N). RAM then has to hold nearly the whole file. Most models this large are such a mixture.", "slower than all on the GPU, faster than whole layers in RAM")),
 			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast"),
-			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),
+			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "Run `{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),
 		},
 		Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/common/arg.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 	{
 		ID: "llama.cpp/state", Kinds: refused, If: buffer("state"),
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means:   "The recurrent state of a hybrid model was refused. It grows with the number of slots that are served at a time, not with the context; llama-server takes four slots unless told otherwise.",
-		Not:     "A shorter context: this state does not grow with it.",
+		Means:   "The recurrent state of a hybrid model was refused. It grows with the number of slots that are served at a time, not with the context; newer builds of llama-server use four slots unless told otherwise.",
 		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower")},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "llama.cpp/common/arg.cpp"},
 	},
@@ -152,9 +149,8 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
 		Means: "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} per token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
-		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
-			told("lower_parallel", "Serve one request at a time", "With the context of one slot: the server divides `-c` among its slots.", "others wait"),
+			told("lower_parallel", "Serve one request at a time", "With the context of one slot only: the cache is then {slots} times smaller, and one conversation keeps its length.", "others wait"),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens in all take {ctxThen}.]]", "shorter conversations"),
 			told("quantize_kv_cache", "Use an 8-bit KV cache", "{q8} instead of {asked}.", "slight loss of quality"),
 		},
@@ -164,21 +160,19 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
 		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
-		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Use an 8-bit KV cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
-			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Each takes its weights and its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Each layer takes its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
-		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out on {gpu}, while another card holds less",
-		Means: "{others} of weights: {gpu} took the most, and then had no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
-		Not:   "A smaller quantisation first: another card may have the room.",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out on {gpu}: the split over the GPUs leaves it too little room",
+		Means: "Weights: {others}. On {gpu} there was no room left for its part of KV cache or working memory, {asked}. The split is by layers, and each layer brings its part of the cache along.",
 		Cures: []cause.Cure{
-			told("balance_split", "Give {gpu} fewer layers", "The numbers are shares in the order of the devices, here the weights that each took with {asked} moved away.", "a few trials"),
+			told("balance_split", "Give {gpu} fewer layers", "The numbers are shares in the order of the devices: the weights that each holds now, with {asked} moved off {gpu}.", "a few trials"),
 			told("quantize_kv_cache", "Use an 8-bit KV cache", "[[{q8} instead of {asked}.]]", "slight loss of quality"),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen} there.]]", "shorter conversations"),
 		},
@@ -187,24 +181,23 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for attention over {context} tokens",
-		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
-		Not:   "A smaller quantisation: this buffer holds no weights.",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.",
 		Cures: []cause.Cure{
-			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "{rest} of {asked} remain.", "free, where the device has it")),
-			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context stays.", "slower prompts"),
+			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "The buffer shrinks to {rest}.", "free, where the device has it")),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length.", "slower prompts"),
 			told("lower_context", "Shorten the context", "[[At {ctxTo} tokens: {ctxThen}, and a smaller cache.]]", "shorter conversations"),
-			where(onSYCL, told("enable_flash_attention", "Turn on flash attention, if this build has it for SYCL", "Nothing of the matrix is stored then. Where the backend lacks it, attention runs on the processor: slow.", "perhaps slow")),
+			where(onSYCL, told("enable_flash_attention", "Turn on flash attention, if this build has it for SYCL", "The matrix is then not stored. Where the backend lacks it, attention runs on the CPU, which is slow.", "perhaps slow")),
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(buffer("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for a compute buffer of {asked}: out of all proportion",
-		Means: "Your machine is not what is too small: one working buffer of {asked} comes from attention over the whole context at once[[ (about {tokens64} tokens with 64 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
-		Not:   "Fewer layers, another split, another quantisation: the buffer stays about as large.",
+		Means: "A working buffer of {asked} is not normal. It is attention over a very long context without flash attention[[ (about {tokens64} tokens with 64 heads)]], or a fault of this build with this model.",
+		Not:   "Fewer layers or another quantisation: the buffer stays about as large.",
 		Cures: []cause.Cure{
-			told("enable_flash_attention", "Turn on flash attention", "Then that matrix is never made.", "free, where model and build have it"),
-			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes {ubThen}: do it together with a shorter context.", "slower prompts"),
+			told("enable_flash_attention", "Turn on flash attention", "The attention matrix is then not stored.", "free, where model and build have it"),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes {ubThen}. Shorten the context as well.", "slower prompts"),
 			as("upgrade_version", "Update to a newer build", "half an hour"),
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
@@ -212,12 +205,11 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/whole-texts", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), wholeTexts, when.Not(diffuses)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a batch as long as the context: {ub} tokens",
-		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It is made for {ub} tokens at once, all of the context, where 512 is usual: so embedding and rerank models are run, which read a text whole. Without flash attention it grows with the square of that.",
-		Not:   "A smaller quantisation, some layers less on the card: this buffer holds no weights.",
+		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It is made for {ub} tokens at once, all of the context, where 512 is usual. Embedding and rerank models are run like that, to read a text whole. Without flash attention the buffer grows with the square of that length.",
 		Cures: []cause.Cure{
-			told("lower_ubatch", "Shorten context and batch to your longest text", "Texts for embeddings mostly have 512 to 2048 tokens; set the context to the same. At {ubTo} tokens it takes {ubThen} at most.", "longer texts have to be cut"),
-			told("enable_flash_attention", "Turn on flash attention too", "Then the square is never built.", "free"),
-			{Fix: "fewer_gpu_layers", Title: "Run the embedding model on the CPU", Told: "It is small as a rule: `--device none` for its server (KoboldCpp: without `--embeddingsgpu`).", Cost: "slower"},
+			told("lower_ubatch", "Shorten context and batch to your longest text", "Texts for embeddings mostly have 512 to 2048 tokens. At {ubTo} tokens the buffer takes {ubThen} at most; set the context to the same.", "longer texts have to be cut"),
+			told("enable_flash_attention", "Turn on flash attention too", "The buffer then no longer grows with the square.", "free"),
+			{Fix: "fewer_gpu_layers", Title: "Run the embedding model on the CPU", Told: "Such models are usually small: `--device none` for its server (KoboldCpp: without `--embeddingsgpu`).", Cost: "slower"},
 		},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/tools/server/README.md", "https://github.com/LostRuins/koboldcpp/issues/1590"},
 	},
@@ -225,9 +217,8 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a physical batch of {ub} tokens",
 		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
-		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
-			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens it takes about {ubThen}; answers come as fast.", "slower prompts"),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens it takes about {ubThen}; answers stay as fast.", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower"),
 		},
@@ -236,23 +227,21 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, dialect.FlashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
-		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule, which grows with context and batch[[: this much is a context of about {tokens64} tokens in a 70B model, {tokens128} in DeepSeek V3 or R1]].",
-		Not:   "A smaller quantisation: this buffer holds no weights.",
+		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One this large is usually attention without flash attention, which grows with context and batch[[: with 64 heads (a 70B model) it is a context of about {tokens64} tokens, with 128 (DeepSeek V3, R1) {tokens128}]].",
 		Cures: []cause.Cure{
-			where(command.ContextUnset, does("lower_context", "Set a context: your command sets none", "text", "Add `-c 8192`. Unset, it is the model's own maximum in many versions, often 131,072 tokens, and this buffer and the cache follow it.", "shorter conversations")),
-			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
-			told("lower_context", "Halve the context", "Half of `-c` is half of this buffer and half of the cache.", "shorter conversations"),
-			{Fix: "enable_flash_attention", If: when.Not(oldVulkan), Title: "Turn on flash attention", Steps: flashThere, Cost: "free"},
+			where(command.ContextUnset, does("lower_context", "Set a context length: your command sets none", "text", "Add `-c 8192`. Unset, it is the model's own maximum in many versions, often 131,072 tokens, and this buffer and the cache grow with it.", "shorter conversations")),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length.", "slower prompts"),
+			told("lower_context", "Halve the context", "Without flash attention that halves this buffer, and the cache with it.", "shorter conversations"),
+			{Fix: "enable_flash_attention", If: when.Not(oldVulkan), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},
 	},
 	{
 		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "nearly fitted: the compute buffer of {asked} did not fit on {gpu}",
-		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing, so a small step is enough.",
-		Not:   "Another model or quantisation first: so little can be had cheaper.",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "ran out of memory for the compute buffer of {asked} on {gpu}",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing there.",
 		Cures: []cause.Cure{
-			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes about {ubThen}; answers come as fast.", "slower prompts"),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes about {ubThen}; answers stay as fast.", "slower prompts"),
 			told("lower_context", "Shorten the context", "The cache shrinks with it.", "shorter conversations"),
 			told("fewer_gpu_layers", "Put one or two layers less on the GPU", "", "slightly slower"),
 		},
@@ -260,10 +249,10 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out on {gpu} while it computed",
-		Means: "Everything was loaded; a temporary of the computation did not fit. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
+		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out of memory on {gpu} while it computed",
+		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put one or two layers less on the GPU", "Half a GiB to 1 GiB free in `{look}` after loading is enough, as a rule.", "slightly slower"),
+			told("fewer_gpu_layers", "Put one or two layers less on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
 			told("lower_ubatch", "Lower the physical batch size", "The temporaries grow with it.", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
@@ -271,8 +260,8 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out on {gpu} in a long text",
-		Means: "Everything was loaded, and the card ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the cache holds much of the card, and the temporaries, which are not reserved at the start, grow with the text. ggml prints no size here.",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out of memory on {gpu} with a long context or prompt",
+		Means: "The model was loaded, and the GPU ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the KV cache takes a large part, and temporary buffers, which are not reserved at the start, come on top. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			told("lower_ubatch", "Lower the physical batch size", "The temporaries grow with it.", "slower prompts"),
@@ -283,15 +272,15 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/cublas", Kinds: atWork, Said: []string{"cublasCreate", "the resource allocation failed", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED"},
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Means:   "Everything was loaded and filled the card; cuBLAS, which needs some hundred MB of its own at the first prompt, found nothing left.",
+		Means:   "cuBLAS needs some hundred MB of its own on the GPU when the first prompt runs, and could not get them: model and KV cache, or other programs, left too little.",
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Put a few layers less on the GPU", "slightly slower"), as("lower_context", "Shorten the context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
 	},
 	pinnedCard,
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out on {gpu} while it computed",
-		Means: "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on {gpu} while it computed",
+		Means: "Usually the model is loaded by then, and the GPU has too little left for the temporary buffers of the computation; or another program took memory since. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),

@@ -108,7 +108,7 @@ var hostCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update Ollama", "", "a download", steps["upgrade_version"]),
 			does("enable_flash_attention", "Turn on flash attention", "", "free where the model has it", steps["enable_flash_attention"]),
-			does("lower_ubatch", "Lower the prompt batch (`num_batch`)", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
+			does("lower_ubatch", "Lower the prompt batch: `num_batch`", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
 		},
 		Sources: []string{threads + "13312", threads + "13303"},
 	},

@@ -132,7 +132,7 @@ func shortAndSmall(c *ledger.Case) []step.Step {
 var loadCards = []cause.Card{
 	{
 		ID: "ollama/card-taken", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", "kv", "compute", ""), ggml.Taken), Figures: ggml.TakenFigures,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans,
 		Cures: []cause.Cure{
 			does("kill_stale_process", "See which process holds the GPU, and end it", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
 			says("fewer_gpu_layers", "Keep both: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
@@ -231,7 +231,7 @@ var loadCards = []cause.Card{
 		Means: "The weights were in place; the cache comes next and was refused. Its size and whether card or RAM refused stand a line or two above this (`... allocating N MiB on device 0`, or `CPU buffer`): {log}. It grows with `num_ctx` times the requests that may run at once[[, which was up to 4 unless set{slots_then}]].",
 		Not:   "A smaller quantisation alone, unless it frees as much as the cache needs.",
 		Cures: []cause.Cure{
-			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time (`OLLAMA_NUM_PARALLEL=1`)", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time: `OLLAMA_NUM_PARALLEL=1`", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			does("close_other_apps", "See what else is loaded", "A second model takes its own cache and weights.", "free", look),
 			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),

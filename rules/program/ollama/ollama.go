@@ -42,7 +42,7 @@ var Ollama = program.Program{
 	},
 	Steps:  steps,
 	Cards:  slices.Concat(systemCards, partCards, hostCards, loadCards, runCards),
-	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Lower the prompt batch (`num_batch`)", "fewer_gpu_layers": "Put fewer layers on the GPU"},
+	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Lower the prompt batch: `num_batch`", "fewer_gpu_layers": "Put fewer layers on the GPU"},
 	Costs:  map[string]string{"upgrade_version": "A download."},
 	Sources: program.Sources{
 		"ollama/cmd/cmd.go":          "--version",

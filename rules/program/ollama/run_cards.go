@@ -92,7 +92,7 @@ var runCards = []cause.Card{
 			either(noReserve, does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers)),
 			either(noReserve, says("upgrade_version", "Update Ollama", "Versions from 0.3.10 on can keep a part of the card free (`OLLAMA_GPU_OVERHEAD`), and those of 2025 measure what the model takes. Models are kept.", "a download")),
 			does("close_other_apps", "See what else uses the GPU", "A second model: `ollama stop NAME`; else games, browsers, other AI programs.", "free", look),
-			does("lower_ubatch", "Lower the prompt batch (`num_batch`)", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
+			does("lower_ubatch", "Lower the prompt batch: `num_batch`", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
 		},
 		Sources: []string{"ollama/envconfig/config.go", threads + "9562", threads + "8597"},
 	},

@@ -156,7 +156,7 @@ var exllamaCards = []cause.Card{
 		Not:      "Another GPU split: no card was reached.",
 		Later:    "The split counts weights alone: if the cards are full next, leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping (`vm.overcommit_memory=1`)", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
 			{Fix: "add_swap", Title: "Add swap until RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
 			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "Mapped one by one; large EXL2 builds (for ExLlamaV2) and EXL3 ones (ExLlamaV3) come so.", Cost: "a download and a newer program"},
 		},

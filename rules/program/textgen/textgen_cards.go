@@ -81,7 +81,7 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`--load-in-4bit`, `--auto-devices`: those are for the Transformers loader.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Halve the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
-			{Fix: "lower_ubatch", Title: "Lower the prompt batch (`n_batch`)", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
 			inTab("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
@@ -108,7 +108,7 @@ var textgenLoadCards = []cause.Card{
 		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
 		Not:      "A larger split: it gives the weights still more.",
 		Cures: []cause.Cure{
-			inTab("balance_split", "Give the first GPU less (`--gpu-split`)", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
+			inTab("balance_split", "Give the first GPU less: `--gpu-split`", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
 			{Fix: "lower_context", Title: "Shorten the context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
 			{Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
 			{Fix: "use_smaller_model", Title: "Use a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
@@ -122,7 +122,7 @@ var textgenLoadCards = []cause.Card{
 		Means:    "The file was read into RAM; moving it to the card failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit,]] and a conversation adds 1 to 2 GB. GPTQ files are 4 bit already, so a smaller copy of the same model hardly exists.",
 		Not:      "`--load-in-8bit`, `--load-in-4bit`: for 16-bit models in the Transformers loader. A shorter context: it was not reached.",
 		Cures: []cause.Cure{
-			inTab("cpu_offload", "Keep some layers off the GPU (`pre_layer`)", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
+			inTab("cpu_offload", "Keep some layers off the GPU: `pre_layer`", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17: pick what leaves 2 GB of the card free."},
 			textgenGGUF,
 		},
@@ -281,7 +281,7 @@ var textgenRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Truncate the prompt, or start a new chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
 			textgenGGUF,
-			inTab("cpu_offload", "Keep part of the weights off the GPU (`gpu-memory`)", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
+			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
 			}),
 		},
