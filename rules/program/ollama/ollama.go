@@ -87,7 +87,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", limitGiB(c))}}
 	},
 	"close_other_apps": func(c *ledger.Case) []step.Step {
-		return lookThen(c, "Whatever it lists stays loaded for 5 minutes after its last use, embedding models too: `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
+		return lookThen(c, "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
 	},
 }
 
