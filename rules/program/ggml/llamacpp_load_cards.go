@@ -119,7 +119,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "The weights[[ of {layers} layers]] were asked for in one piece of {asked}. Adreno drivers limit a single OpenCL buffer, often to 1 GiB, however much memory is free; or too little was free, since the GPU shares RAM with the apps. `clinfo | grep -i \"max memory alloc\"` and `free -m` show which.",
 		Not:   "A shorter context: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the processor"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the CPU"},
 			does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "The same command with `-ngl 0`: on phones it is often as fast. Compare `eval time` at the end.", "possibly nothing"),
 			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0. Newer builds have an OpenCL backend made for Adreno, which works best with Q4_0.", "a little quality"),
 		},
@@ -131,7 +131,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]KV cache and working memory come on top.",
 		Not:   "A shorter context or smaller batch alone: the weights were refused before either counted.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
 			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N). RAM then has to hold nearly the whole file. Most models this large are such a mixture.", "slower than all on the GPU, faster than whole layers in RAM")),
 			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast"),
 			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "Run `{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),

@@ -279,7 +279,7 @@ var loadCards = []cause.Card{
 		Means: "The buffer for the layers that Ollama wanted on the GPU was refused. Either the plan was too tight, or something else is on the GPU: another model that is still loaded, a game, the desktop. The server's log above this says how large the buffer was and what was free.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
 			does("close_other_apps", "See what uses the GPU, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; then games and other AI programs.", "free", look),
 			otherSize,
 		},
@@ -291,7 +291,7 @@ var loadCards = []cause.Card{
 		Means: "Ollama asked the GPU for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "KV cache and working memory would have come on top.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
 			does("close_other_apps", "See what else uses the GPU, and unload it", "`ollama stop NAME` unloads a model that `ollama ps` lists; then games and other AI programs.", "free", look),
 			either(when.Not(noReserve), does("lower_gpu_memory_utilization", "Keep 1 GiB of the GPU out of Ollama's plan", "", "a few layers run on the CPU", room(1))), update,
 		},
@@ -312,7 +312,7 @@ var loadCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more for the GPU than it gave: {asked} in one piece was refused",
 		Means: "A piece of {asked} is usually the weights of the layers that Ollama planned for this GPU, and less was free. Either the plan was too tight, or something else is there: another model that is still loaded, a game, the desktop.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the processor", layers),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
 			does("close_other_apps", "See what uses the GPU, and unload it", "`ollama stop NAME` unloads a model that it lists; then games and other AI programs.", "free", look),
 			does("lower_gpu_memory_utilization", "Keep 2 GiB of the GPU out of Ollama's plan", "", "a few layers run on the CPU", room(2)),
 		},
