@@ -156,7 +156,7 @@ var llamaPartCards = []cause.Card{
 		Not:      "Closing other programs: the limit is on a single buffer.",
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Turn on flash attention", "The part that grows with the context is then not stored.", "free, where the device has it"),
-			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} it takes {ubThen}; the context stays.]]", "slower prompts"),
+			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} it takes {ubThen}; the context keeps its length.]]", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
@@ -169,7 +169,7 @@ var llamaPartCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Keep that tensor in RAM: `-ot`", Cost: "hardly slower", Told: "Gemma 3n: add `-ot per_layer_token_embd=CPU`; another model's embedding: `-ot token_embd=CPU`."},
 			{Fix: "upgrade_version", Title: "Update, or use a CUDA or HIP build", Cost: "a download", Told: "A CUDA build (NVIDIA) or HIP build (AMD) has no such limit; newer Vulkan builds and drivers allow larger buffers."},
-			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Cost: "some quality", Told: "Hugging Face lists the tensors of each GGUF file: take one whose largest is below the limit."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Cost: "some loss of quality", Told: "Hugging Face lists the tensors of each GGUF file: take one whose largest is below the limit."},
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "14698"},
 	},
@@ -206,7 +206,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
-		Cause: cause.ModelTooLarge, Weight: cause.Good,
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed",
 		Means: "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM.[[ {garbage}]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Shorten the context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
@@ -219,7 +219,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
-		Cause: cause.ModelTooLarge, Weight: cause.Likely,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of the Mac's GPU memory, most of which the weights take",
 		Means:   "It loaded, and then a Metal command ran out of memory: the weights take most of the {limit} that macOS lets the GPU use, and KV cache and working memory come on top.",
 		Cures:   []cause.Cure{as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"), as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"), as("lower_context", "Shorten the context too", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},

@@ -121,7 +121,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the CPU"},
 			does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "The same command with `-ngl 0`: on phones it is often as fast. Compare `eval time` at the end.", "possibly nothing"),
-			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0. Newer builds have an OpenCL backend made for Adreno, which works best with Q4_0.", "a little quality"),
+			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0. Newer builds have an OpenCL backend made for Adreno, which works best with Q4_0.", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/OPENCL.md", llamaThreads + "5057"}, Solved: 1,
 	},

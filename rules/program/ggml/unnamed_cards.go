@@ -74,7 +74,7 @@ var unnamedCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Reduce what the next line of your log names", Cost: "some speed or length", Ways: []cause.Way{
 				{For: "gallocr, reserve or compute, or you cannot tell", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]]."},
-				{For: "error loading model, unable to allocate", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
+				{For: "error loading model, unable to allocate", Text: "halve the layers on the GPU (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
 				{For: "kv cache", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
 			}},
 			as("use_lower_quant", "If it was the weights: use a smaller quantisation", "slight loss of quality"),

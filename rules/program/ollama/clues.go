@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -107,8 +108,11 @@ var remedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: cause.MayHelp, If: when.All(ggml.SeveralDevices, stage("weights"))},
 	},
 	cause.ModelTooLarge: {
+		{Fix: "lower_context", Fit: cause.Foremost, If: when.Root(fact.GGMLMetal)},
+		{Fix: "lower_parallel", Fit: cause.Cures, If: when.All(when.Root(fact.GGMLMetal), func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) })},
 		{Fix: "use_smaller_model", Fit: cause.Cures},
-		{Fix: "fewer_gpu_layers", Fit: cause.Cures},
+		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Not(when.Root(fact.GGMLMetal))},
+		{Fix: "fewer_gpu_layers", Fit: cause.MayHelp, If: when.Root(fact.GGMLMetal)},
 		{Fix: "use_lower_quant", Fit: cause.Helps},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
 		{Fix: "upgrade_version", Fit: cause.MayHelp},

@@ -26,7 +26,7 @@ var hostCards = []cause.Card{
 		Not:   "Fewer layers on the GPU: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context", "A `num_ctx` that a front end sends overrides this: lower it there.", "shorter conversations", context),
-			does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"]),
 			either(onWindows, pagefile), either(when.Not(onWindows), unload),
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", threads + "16968"},

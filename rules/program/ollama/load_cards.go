@@ -119,7 +119,7 @@ var (
 	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Put fewer layers on the GPU[[: {keep} instead of {of}]]", "", "slower", layers))
 	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
 	update     = as("upgrade_version", "Update Ollama", "a download")
-	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
+	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"])
 	otherSize  = as("use_smaller_model", "Use a smaller model", "lower quality")
 )
 
@@ -230,7 +230,7 @@ var loadCards = []cause.Card{
 			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time: `OLLAMA_NUM_PARALLEL=1`", "The cache is then up to four times smaller.", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			does("close_other_apps", "See what else is loaded", "A second model takes its own weights and cache.", "free", look),
-			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"]),
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
 	},

@@ -64,7 +64,7 @@ var runCards = []cause.Card{
 		Means: grew + "The KV cache for {tokens} tokens takes its part of the GPU from the start. No size is printed; a few hundred MB is usual.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context", "Lower it where it is set: a `num_ctx` from a front end or request overrides the Modelfile.", "shorter conversations", context),
-			does("quantize_kv_cache", "Use an 8-bit KV cache", "It takes about half.", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			does("quantize_kv_cache", "Use an 8-bit KV cache", "It takes about half.", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"]),
 			does("fewer_gpu_layers", "Keep 1 GiB of the GPU out of Ollama's plan", "", "a few layers run on the CPU", room(1)),
 		},
 		Sources: []string{"ollama/docs/faq.mdx", threads + "11997"},

@@ -258,7 +258,7 @@ func context(c *ledger.Case) []step.Step {
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	if of == 0 && n == 4096 { // which many versions take by themselves
-		return append([]step.Step{told("If it is longer now (`ollama ps`, CONTEXT):")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
+		return append([]step.Step{told("Only if it is longer now.")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
 }

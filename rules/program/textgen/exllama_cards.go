@@ -46,7 +46,7 @@ func exllamaSizes(c *ledger.Case) map[string]string {
 }
 
 var exllamaBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "some quality below 4 bits",
+	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "loss of quality below 4 bits",
 }
 
 // inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
@@ -72,7 +72,7 @@ var (
 			}
 			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
 		})
-	exllamaSmaller = inExLlama("quantize_kv_cache", "Quantise the cache", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
+	exllamaSmaller = inExLlama("quantize_kv_cache", "Quantise the cache", "8 bit is about half of 16, 4 bit a quarter.", "hardly any loss of quality at 8 bit",
 		func(c *ledger.Case) string {
 			return "cache_mode: Q8   # or Q4; ExLlamaV3: \"8,8\", \"4,4\""
 		},
@@ -131,7 +131,7 @@ var exllamaCards = []cause.Card{
 			}, func(c *ledger.Case) string {
 				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each GPU"
 			}),
-			inExLlama("quantize_kv_cache", "Quantise the cache and shorten the context", "", "hardly any quality at 8 bit", func(c *ledger.Case) string {
+			inExLlama("quantize_kv_cache", "Quantise the cache and shorten the context", "", "hardly any loss of quality at 8 bit", func(c *ledger.Case) string {
 				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: " + shorterContext(c) + "   # or what your chats need"
 			}, func(c *ledger.Case) string {
 				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=" + shorterContext(c) + ", lazy=True)   # or _Q4"

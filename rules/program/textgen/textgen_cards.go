@@ -93,8 +93,8 @@ var textgenLoadCards = []cause.Card{
 		Means:    exllamaMeans + "[[ {huge} Before April 2025 the webui took that length unless you set another.]] Another program on the GPU has the same effect.",
 		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for the Transformers loader; ExLlama runs on GPUs only.",
 		Cures: []cause.Cure{
-			inTab("lower_context", "Set a shorter context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
-			inTab("quantize_kv_cache", "Use a quantised KV cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any quality at q8", textgenCacheFlag),
+			inTab("lower_context", "Shorten the context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
+			inTab("quantize_kv_cache", "Use a quantised KV cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any loss of quality at q8", textgenCacheFlag),
 			exllamaBits,
 		},
 		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
@@ -111,7 +111,7 @@ var textgenLoadCards = []cause.Card{
 			inTab("balance_split", "Give the first GPU less: `--gpu-split`", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
 			{Fix: "lower_context", Title: "Shorten the context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
 			{Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
-			{Fix: "use_smaller_model", Title: "Use a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is mostly 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is mostly 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some loss of quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
 	},
@@ -137,7 +137,7 @@ var textgenLoadCards = []cause.Card{
 		Not:      "A shorter context or prompt: no prompt was read yet.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
+			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
@@ -184,7 +184,7 @@ var textgenHostCards = []cause.Card{
 		Headline: "ran out of RAM and page file while loading a GPTQ model",
 		Means:    "System memory was refused ({asked}), not GPU memory. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[, {full} for {name},]] and then puts the 4-bit layers in its place. Windows counts all of that at once against RAM plus page file, even what is never touched: Task Manager, Performance, Memory shows it as \"Committed x/y\".",
 		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they are about GPU memory.",
-		Cures:    hostCures("use_lower_quant", "A loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (webui from June 2023 on: loader `ExLlama`); llama.cpp maps a GGUF file instead of copying it.", "a download or update"),
+		Cures:    hostCures("use_lower_quant", "Use a loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (webui from June 2023 on: loader `ExLlama`); llama.cpp maps a GGUF file instead of copying it.", "a download or update"),
 		Sources:  []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "429", textgenIssues + "2093"}, Solved: 3,
 	},
 	{
@@ -193,7 +193,7 @@ var textgenHostCards = []cause.Card{
 		Headline: "ran out of system memory (RAM), not GPU memory",
 		Means:    "{asked} of RAM and page file was refused; that is the piece that was refused, not all that is missing. While a model loads it passes through system memory, mostly at 16 bit and shard by shard[[: {full} for {name}]]; a single `.bin` or `.pt` file is held twice for a moment.",
 		Not:      "`--gpu-memory`, `--load-in-4bit`: the weights pass through RAM first.",
-		Cures:    hostCures("use_lower_quant", "A file that needs less of it", "A GGUF (Q4_K_M) with llama.cpp is a third of the size and is mapped, not copied. For 16-bit models use `.safetensors`, not `.bin`.", "slight loss of quality"),
+		Cures:    hostCures("use_lower_quant", "Use a GGUF or safetensors file", "A GGUF (Q4_K_M) with llama.cpp is a third of the size and is mapped, not copied. For 16-bit models use `.safetensors`, not `.bin`.", "slight loss of quality"),
 		Sources:  []string{textgenCode + "models.py", textgenIssues + "2093", textgenIssues + "1009"}, Solved: 2,
 	},
 	{
@@ -202,7 +202,7 @@ var textgenHostCards = []cause.Card{
 		Headline: "ended without an error while loading a model: usually RAM and page file ran out",
 		Means:    "No error follows the line that begins the load. Windows programs end like that when RAM and page file are used up, the usual reason here.[[ {name} is {full} at 16 bit, and older GPTQ loaders build all of that in RAM first.]] Watch \"Committed x/y\" in Task Manager (Performance, Memory) during the load.",
 		Not:      "`--load-in-4bit`, `--gpu-memory`: the weights pass through RAM first.",
-		Cures:    hostCures("use_lower_quant", "A loader and file that need less of it", "ExLlama for GPTQ files, or a GGUF of the model with llama.cpp.", "a download or update"),
+		Cures:    hostCures("use_lower_quant", "Use ExLlama or a GGUF file", "ExLlama for GPTQ files, or a GGUF of the model with llama.cpp.", "a download or update"),
 		Sources:  []string{textgenIssues + "2506", textgenIssues + "1581", textgenIssues + "2384"}, Solved: 4,
 	},
 	{
@@ -255,7 +255,7 @@ var textgenRunCards = []cause.Card{
 		Not:      "A smaller Batch Size alone: Micro Batch Size is what is computed at once.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower Micro Batch Size and Cutoff Length", Told: "Training tab: halve Micro Batch Size until it is 1, then halve Cutoff Length; LoRA Rank 8 to 32.", Cost: "slower"},
-			inTab("load_in_4bit", "Load the base model in 4 bit", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "a little quality", flag("--load-in-4bit", fixed(""))),
+			inTab("load_in_4bit", "Load the base model in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
 			{Fix: "use_smaller_model", Title: "Use a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
 		},
 		Sources: []string{textgenCode + "training.py"},
@@ -267,7 +267,7 @@ var textgenRunCards = []cause.Card{
 		Means:    "No token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: with less than a few hundred tokens the weights fill the GPU, not the prompt. With a thousand or more, a shorter prompt may be enough.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
+			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
 			{Fix: "lower_context", Title: "With a long prompt: truncate the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
@@ -277,7 +277,7 @@ var textgenRunCards = []cause.Card{
 		Headline: "loaded the model, and ran out of GPU memory on a prompt",
 		Means:    "It failed while it answered: KV cache and working memory grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ This program holds {mine} of {total}.]][[ {slack} of that is free memory in scattered pieces.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Truncate the prompt, or start a new chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", Title: "Truncate the prompt", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
 			textgenGGUF,
 			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "Transformers loader, `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
