@@ -92,7 +92,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
-		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of its weights are experts, and only a few of them work on each token: kept in RAM they cost less speed than whole layers there.",
+		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of the model is experts, and only a few of them work on each token: kept in RAM they cost less speed than whole layers there.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
 			told("moe_cpu_offload", "Keep the experts in system memory (RAM)", "Keep all layers on the GPU and move only experts, as far as RAM is free; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
@@ -243,7 +243,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes about {ubThen}; answers stay as fast.", "slower prompts"),
 			told("lower_context", "Shorten the context", "The cache shrinks with it.", "shorter conversations"),
-			told("fewer_gpu_layers", "Put one or two layers less on the GPU", "", "slightly slower"),
+			told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "", "slightly slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/ggml/src/ggml-alloc.c"},
 	},
@@ -252,7 +252,7 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out of memory on {gpu} while it computed",
 		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put one or two layers less on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
+			told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
 			told("lower_ubatch", "Lower the physical batch size", "The temporaries grow with it.", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
@@ -273,7 +273,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/cublas", Kinds: atWork, Said: []string{"cublasCreate", "the resource allocation failed", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED"},
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means:   "cuBLAS needs some hundred MB of its own on the GPU when the first prompt runs, and could not get them: model and KV cache, or other programs, left too little.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Put a few layers less on the GPU", "slightly slower"), as("lower_context", "Shorten the context", "shorter conversations")},
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "slightly slower"), as("lower_context", "Shorten the context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
 	},
 	pinnedCard,
@@ -282,7 +282,7 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on {gpu} while it computed",
 		Means: "Usually the model is loaded by then, and the GPU has too little left for the temporary buffers of the computation; or another program took memory since. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			freeCard,
 		},

@@ -70,7 +70,7 @@ func numbers(c *ledger.Case) map[string]string {
 		case b.Context == 0:
 			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
 		case b.Context >= 65536 && (!ok || set.Default):
-			out["unset"] = "That many tokens are mostly the model's own maximum, which is taken where `-c` sets none."
+			out["unset"] = "That length is usually the model's own maximum, which is taken where `-c` sets none."
 		}
 	}
 	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {

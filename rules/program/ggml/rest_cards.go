@@ -26,7 +26,7 @@ var restCards = []cause.Card{
 		Means: "This is a hybrid model (Mamba or linear attention beside attention). Its \"rs cache\" keeps one state of fixed size for each conversation that may run at the same time, however long it is. It comes after the weights, which left too little[[: {asked} was refused]].",
 		Cures: []cause.Cure{
 			told("lower_parallel", "Serve one request at a time", "Each slot less is one state less; llama-server has 4 by default in many versions.", "others wait"),
-			told("fewer_gpu_layers", "Put a few layers less on the GPU", "They take their states along to RAM.", "slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "They take their states along to RAM.", "slower"),
 			told("lower_context", "Shorten the context", "It leaves more room for the states.", "shorter conversations"),
 			told("upgrade_version", "If it began with an update: try another version", "The newest one, or the one before.", "a download"),
 		},
@@ -95,7 +95,7 @@ var restCards = []cause.Card{
 		Means:    "The model was loaded; then the work on a prompt or answer needed more[[: {asked}]]. That working memory grows with prompt and batch size, and the GPU had too little left beside weights and cache. Other programs on the GPU count as well.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
-			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
 			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
 			freeCard,
 		},
@@ -106,7 +106,7 @@ var restCards = []cause.Card{
 		Headline: "ran out of GPU memory",
 		Means:    "[[{asked} was refused. ]]The message does not say for what. If the model was loaded before, it is the work on a request, which grows with prompt and batch size; if not, it is the model itself. Either way what is on the GPU already leaves too little.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			freeCard,
 		},

@@ -50,7 +50,7 @@ var unnamedCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused {asked} on {gpu}, which is nearly full",
 		Means: "A piece that small is usually refused only when the GPU is nearly full: with what this program had loaded before, or with other programs. The log does not say which part of the model it was; `{look}` or the system's monitor shows who uses the GPU.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			freeCard,
 		},

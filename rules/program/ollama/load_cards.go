@@ -111,7 +111,7 @@ func allCards(c *ledger.Case) int64 {
 }
 
 const (
-	tightPlan = "Ollama estimates how many layers fit on the GPU, and the estimate was too tight[[: {plan} planned of {planfree} free]], or something else took memory: another model that is still loaded, a game, the desktop. "
+	tightPlan = "Ollama estimates how many layers fit on the GPU, and the estimate was too tight[[ ({plan} planned of {planfree} free)]], or something else took memory (another model that is still loaded, a game, the desktop). "
 )
 
 var (

@@ -72,7 +72,7 @@ var runCards = []cause.Card{
 	{
 		ID: "ollama/running-old", Kinds: ggml.AtWork, Said: ancientWords, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Headline: "ran out of GPU memory while it answered",
-		Means: grew + "This is a version of 2024 or older, whose estimate of the layers did not count all that a long prompt or an image takes later. No size is printed; one to three layers less are mostly enough.",
+		Means: grew + "This is a version of 2024 or older, whose estimate of the layers did not count all that a long prompt or an image takes later. No size is printed; one to three layers fewer are mostly enough.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers),
 			says("upgrade_version", "Update Ollama", "Versions from 0.3.10 on can keep a part of the GPU free, and those of 2025 measure what the model takes. Models are kept.", "a download"),

@@ -55,7 +55,7 @@ var textgenUnload = cause.Cure{
 }
 
 var textgenGGUF = cause.Cure{
-	Fix: "use_lower_quant", Title: "Use a GGUF file of the model",
+	Fix: "use_lower_quant", Title: "Use a GGUF file of the model", If: when.Not(isGGUF),
 	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the GPU cannot hold stays in RAM.[[ For {name} that is about {gguf}.]]", Cost: "slight loss of quality",
 }
 
@@ -82,7 +82,7 @@ var textgenLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			inTab("lower_context", "Halve the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
 			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
-			inTab("fewer_gpu_layers", "Put a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
+			inTab("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
 	},
@@ -165,6 +165,17 @@ func textgenCacheFlag(c *ledger.Case) []step.Change {
 	return []step.Change{{Flag: "--cache_4bit"}}
 }
 
+// isGGUF: the model is a GGUF file, which llama.cpp loads.
+func isGGUF(c *ledger.Case) bool {
+	return loader(c) == "llama.cpp" || strings.Contains(strings.ToLower(c.ModelName()), "gguf")
+}
+
+// cacheInBits keeps the cache of the newer ExLlama loaders at fewer bits.
+var cacheInBits = cause.Cure{
+	Fix: "quantize_kv_cache", Title: "Use a quantised KV cache", If: func(c *ledger.Case) bool { return strings.HasPrefix(loader(c), "exllamav") },
+	Told: "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", Cost: "hardly any loss of quality at q8",
+}
+
 // newerExLlama: the loader is ExLlamaV2 or V3, which reads builds of fewer bits.
 func newerExLlama(c *ledger.Case) bool { return loader(c) != "exllama" && loader(c) != "exllama_hf" }
 
@@ -223,9 +234,9 @@ var textgenHostCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was killed{moment}: system memory (RAM) ran out",
 		Means:    "The kernel killed it: system memory ran out, not GPU memory. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
-		Not:      "GPU settings: no GPU memory was refused.",
 		Cures: []cause.Cure{
 			textgenGGUF,
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", If: isGGUF, Told: "Or more layers on the GPU, if it has room: `n-gpu-layers`.", Cost: "slight loss of quality"},
 			as("add_swap", "Add swap", "disk space; loading takes longer"),
 			as("raise_memory_limit", "In Docker or WSL: raise the memory limit", "less for the others"),
 		},
@@ -278,7 +289,7 @@ var textgenRunCards = []cause.Card{
 		Means:    "It failed while it answered: KV cache and working memory grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ This program holds {mine} of {total}.]][[ {slack} of that is free memory in scattered pieces.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Truncate the prompt", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
-			textgenGGUF,
+			cacheInBits, textgenGGUF,
 			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "Transformers loader, `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
 			}),
