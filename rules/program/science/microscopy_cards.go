@@ -11,16 +11,6 @@ import (
 
 var oneRank = cause.Cure{Fix: "lower_parallel", Title: "Run one MPI rank per card", Kind: "text", Text: "Start as many ranks as cards, plus one leader (two cards: `mpirun -n 3 ... --j 1`; fewer threads take less of the pool at once). \"is split between\" at the head of the output names a card that serves several ranks.", Cost: "Slower; the same result"}
 
-// freePieces is what the pool has free in all, where that is less than what was
-// asked for.
-func freePieces(c *ledger.Case) map[string]string {
-	out := map[string]string{"pieces": ""}
-	if f := c.F(); f.Free != nil && f.Requested != nil && f.Free.Bytes < f.Requested.Bytes {
-		out["pieces"] = "all " + f.Free.String()
-	}
-	return out
-}
-
 var relionCards = []cause.Card{
 	{
 		ID: "relion/no-size", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"}, If: noSize,
@@ -44,7 +34,7 @@ var relionCards = []cause.Card{
 		},
 	},
 	{
-		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Figures: freePieces, Said: []string{"CustomAllocator out of memory"},
+		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
 		Means: "At the start of each iteration RELION takes what is free on the card as a pool and hands it out per particle. That pool ran out[[: one request of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so it fails at varying particles. Several ranks on one card make each pool smaller.",
 		Not:   "A larger queue memory (`--mem`): that is RAM.",
