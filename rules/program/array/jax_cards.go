@@ -87,8 +87,11 @@ var jaxCards = []cause.Card{
 		Headline: "wanted {asked} at once, more than most cards have",
 		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant. The shapes show which.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input. In a program that is not yours, use a smaller or shorter input instead.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
-			{Fix: "lower_batch_size", Title: "If intended: compute in pieces", Told: "In place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there:", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # 256 rows at a time", Cost: "Slower than one large vmap"},
+			{Fix: "lower_batch_size", Title: "Compute in pieces, or use a smaller input", Cost: "Slower", Ways: []cause.Way{
+				{For: "Your own code", Text: "`jax.lax.map(f, x, batch_size=256)` in place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there"},
+				{For: "Another program", Text: "a smaller or shorter input, or its option for batch, chunk or length"},
+			}},
+			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
 			{Fix: "gradient_checkpointing", Title: "If it is a gradient: use `jax.checkpoint`", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},

@@ -27,10 +27,10 @@ var runtimeCards = []cause.Card{
 		Means:    "TensorRT tries several implementations (tactics) of each layer on the card, with their working memory[[; {asked} was one request]]. A tactic that does not fit is skipped; if none fits for a layer, the build fails (\"Could not find any implementation\"). The largest shapes that the engine is to take decide the need.",
 		Not:      "A smaller batch at run time: the engine is built for its largest one.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Empty the card before building", Told: "Not in the same process that holds the model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", If: when.Not(calls.AtLeast(8 * units.GiB)), Title: "Empty the card before building", Told: "Not in the same process that holds the model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
 			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "Jetson: free shared memory", Told: "Stop the desktop (`sudo systemctl stop gdm3`), add swap for the CPU part, and use a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
-			{Fix: "half_precision", Title: "Build in 16 bit", Told: "trtexec: `--fp16` (versions without it take a network exported in fp16); in an app its half-precision option.", Cost: "hardly any loss"},
+			{Fix: "half_precision", Title: "Build in 16 bit", Told: "trtexec: `--fp16` (versions without it take a network exported in fp16); an app: its half-precision option.", Cost: "hardly any loss"},
 			{Fix: "lower_resolution", Title: "If one layer is too large: change the export", Told: "The name in \"implementation for node\" says which. Export with a shorter length or smaller input, or split that part.", Cost: "some work"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"},
@@ -130,8 +130,11 @@ func theirs(c *ledger.Case) int64 {
 	return total(c) - f.Free.Bytes - max(f.Allocated.Bytes, bytesOf(f.Limit)) - ledger.DriverContext
 }
 
-// batchOne: the first side of three or more, the batch as a rule, is 1.
-func batchOne(c *ledger.Case) bool { s := calls.Sides(c); return len(s) >= 3 && s[0] == 1 }
+// oneInBatch: the first side of three or more, the batch as a rule, is 1.
+func oneInBatch(c *ledger.Case) bool {
+	s := calls.Sides(c)
+	return inPool(c) && len(s) >= 3 && s[0] == 1
+}
 
 // beyondCard: more was asked for than the whole card has, by the driver's count.
 func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
@@ -158,9 +161,9 @@ var tensorFlowRestCards = []cause.Card{
 		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: the first is usually the batch; others are image size, length, classes or all pairs of something.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(batchOne), Title: "Lower the batch size", Told: "If the first side of the shape is the batch, the tensor shrinks with it: `batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "slower"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first side of the shape is the batch, the tensor shrinks with it: `batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Use a smaller input, patches or float16", Told: "Smaller or cropped images or volumes, shorter sequences; float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
 			{Fix: "fix_shape", Title: "If another side is unexpected: find its source", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
-			{Fix: "half_precision", Title: "Use a smaller input, patches or float16", Told: "Smaller or cropped images or volumes, shorter sequences; float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
 		},
 		Sources: []string{bfcAllocator},
 	},

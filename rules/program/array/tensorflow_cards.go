@@ -100,7 +100,7 @@ var tensorFlowCards = []cause.Card{
 		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(batchOne), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
 			{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},
 			{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them).", Cost: "Slower"},
 			lookBeside,
@@ -114,7 +114,7 @@ var tensorFlowCards = []cause.Card{
 		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(batchOne), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "Slower per sample"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "Slower per sample"},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "Wrap each large block in `tf.recompute_grad`; Keras layers inside it can fail in this release.", Cost: "About a third more time per step"},
 			{Fix: "lower_resolution", Title: "Use smaller images, fewer channels or layers", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
 		},
@@ -127,7 +127,7 @@ var tensorFlowCards = []cause.Card{
 		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(batchOne), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or `batch_size` in a config.", Cost: "Slower per sample"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or `batch_size` in a config.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
 			{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height, or smaller patches of a volume, is a quarter or less of the activations; half the length of an attention is a quarter of its matrices.", Cost: "Detail"},
 		},
