@@ -166,9 +166,8 @@ var bareCards = []cause.Card{
 		Headline: "was refused RAM (MemoryError)",
 		Means:    "The system refused RAM to Python; the message has no size. A single array beyond free RAM and swap is refused at once. Many small objects usually get a program killed on Linux, so for those a refusal points to a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the limit. The last line of the traceback need not be what filled memory.",
 		Cures: []cause.Cure{
-			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Load less at once", Told: "Read and process the data in parts instead of all at once; write results as they come. Keep numbers in NumPy arrays (4 or 8 bytes each): in a list each takes about 36. Check for 32 bit: `python -c \"import struct; print(struct.calcsize('P') * 8)\"`.", Cost: "Some rewriting"},
-			calls.SwapBridge,
+			calls.PageFile, calls.LookWhy, calls.SwapBridge,
 		},
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},

@@ -57,7 +57,7 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/spacy", Kinds: []fact.Kind{fact.CuPyAlloc}, Said: []string{"spacy/training/", "spacy/pipeline/", "thinc/layers/", "thinc/backends/", "spacy/language.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory under spaCy: {asked} more did not fit",
+		Headline: "ran out of graphics memory: {asked} more did not fit",
 		Means:    "spaCy's layers (thinc) compute on CuPy. The batch and its longest text decide the need; one very long document can be enough.[[ This process's pool held {mine} already.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size in config.cfg", Cost: "slower", Ways: []cause.Way{
@@ -77,7 +77,7 @@ var cupyCards = []cause.Card{
 		Not:      "More RAM alone: without managed memory nothing spills into it.",
 		Cures: []cause.Cure{
 			lookAtCard,
-			{Fix: "cpu_offload", Title: "Let it spill into system memory", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
+			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
 			{Fix: "stream_dataset", Title: "Smaller partitions, fewer columns", Told: "Dask and NVTabular: a smaller `part_size` (`\"128MB\"`); else `columns=[...]` when reading.", Cost: "Some rewriting"},
 		},
 		Sources: []string{"rmm/docs/user_guide/guide.md", "rmm/cpp/include/rmm/detail/error.hpp"},

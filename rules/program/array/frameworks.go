@@ -31,7 +31,7 @@ var Frameworks = program.Program{
 			{Fix: "lower_gpu_memory_utilization", Fit: cause.Cures, If: when.Root(fact.NCCLAlloc)},
 			{Fix: "limit_framework_preallocation", Fit: cause.Helps, If: ledger.Preallocates},
 			{Fix: "raise_memory_limit", Fit: cause.MayHelp, If: hasLimit},
-			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.NCCLAlloc))},
+			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.NCCLAlloc, fact.PlainHost, fact.PlainMemory, fact.NativeAlloc))},
 			{Fix: "use_lower_quant", Fit: cause.MayHelp, If: when.Root(fact.NCCLAlloc)},
 		},
 		cause.OversizedAllocation: {

@@ -81,9 +81,10 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Raise the limits in policy.xml", Told: "`identify -list policy` names the file (/etc/ImageMagick-6/policy.xml, -7). In it:", Kind: "config", Text: "<policy domain=\"resource\" name=\"memory\" value=\"2GiB\"/>\n<policy domain=\"resource\" name=\"map\" value=\"4GiB\"/>\n<policy domain=\"resource\" name=\"disk\" value=\"16GiB\"/>\n<policy domain=\"resource\" name=\"width\" value=\"64KP\"/>\n<policy domain=\"resource\" name=\"height\" value=\"64KP\"/>", Cost: "RAM and space in /tmp"},
 				{Fix: "lower_batch_size", Title: "Convert page by page, at a lower density", Told: "`file.pdf[0]`, `[1]`, ... one at a time; half of the present `-density` is a quarter of the pixels.", Cost: "Detail"},
+				{Fix: "lower_resolution", Title: "Read a JPEG at a smaller size", Told: "`-define jpeg:size=2000x2000` before its name: enough for a result of that size.", Cost: "Detail"},
 			},
 			Sources: []string{"https://imagemagick.org/script/security-policy.php", "ImageMagick/MagickCore/cache.c"},
 		}},
-		Sources: program.Sources{"https://imagemagick.org/script/command-line-options.php": "-list -limit -density"},
+		Sources: program.Sources{"https://imagemagick.org/script/command-line-options.php": "-list -limit -density -define"},
 	}
 )

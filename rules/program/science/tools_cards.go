@@ -142,8 +142,9 @@ var rCards = []cause.Card{
 		Means:    "No machine has {asked}: a size is wrong. Compiled code does that when it reads a damaged or foreign file, was built for another R, or multiplies counts beyond 2,147,483,647.",
 		Not:      "More RAM or swap.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Find the call and check its input", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of its input. If a tenth of the input fails too, one value or the file is wrong (an NA, a negative number, a file of another version)."},
+			{Fix: "fix_shape", Title: "Find the call and check its input", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of its input."},
 			{Fix: "upgrade_version", Title: "Rebuild the package", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
+			{Fix: "stream_dataset", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it fails too, one value or the file is wrong (an NA, a negative number, a file of another version)."},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html"},
 	},
