@@ -31,7 +31,7 @@ var trlCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
 			shortCompletions,
-			{Fix: "efficient_attention", Title: "Use the fused loss (use_liger_kernel)", Told: "It does not store the logits as a whole:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "None; Linux."},
+			{Fix: "efficient_attention", Title: "Use the fused loss (use_liger_kernel)", Told: "It does not store the logits as a whole:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "Linux only."},
 		},
 		Sources: []string{"trl/trl/trainer/grpo_trainer.py", "https://github.com/huggingface/trl/issues/3678", "https://github.com/huggingface/trl/issues/2709", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
 	},

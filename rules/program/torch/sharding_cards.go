@@ -115,7 +115,7 @@ var deepspeedCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Use stage 3, and make the model under it", Cost: "communication between the cards", Told: "Make the `TrainingArguments` with this file before `from_pretrained`; in code of your own make the model inside `with deepspeed.zero.Init():`. Each card then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}   // without offload_param if the parts fit"},
 			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model"},
-			{Fix: "half_precision", Title: "Load it in 16 bit, if it is in 32", Cost: "hardly any", Told: "`torch_dtype=torch.bfloat16` in `from_pretrained`, and `bf16` in the DeepSpeed file."},
+			{Fix: "half_precision", Title: "Load it in 16 bit, if it is in 32", Cost: "Hardly any quality.", Told: "`torch_dtype=torch.bfloat16` in `from_pretrained`, and `bf16` in the DeepSpeed file."},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/engine.py", "transformers/docs/source/en/deepspeed.md"},
 	},

@@ -189,7 +189,7 @@ var generatingCards = []cause.Card{
 		Headline: "ran out of memory while computing the logits of the prompt",
 		Means:    "It failed when the logits were made or turned into 32 bit: one number for each token of the input and each word of the vocabulary.[[ {asked} would be {tokens32} tokens with a vocabulary of 32,000, {tokens152} with 152,000.]] Releases before 4.45 made them for the whole prompt though only the last token's are used.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Update transformers", Told: "Newer releases compute the logits of the last token only while generating. In a forward pass of your own pass `logits_to_keep=1` (4.45 to 4.48: `num_logits_to_keep`).", Kind: "shell", Text: "pip install -U transformers accelerate", Cost: "Usually none."},
+			{Fix: "upgrade_version", Title: "Update transformers", Told: "Newer releases compute the logits of the last token only while generating. In a forward pass of your own pass `logits_to_keep=1` (4.45 to 4.48: `num_logits_to_keep`).", Kind: "shell", Text: "pip install -U transformers accelerate", Cost: "None, as a rule."},
 			{Fix: "lower_context", Title: "Shorten the input", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)", Cost: "What is cut off is not read."},
 			{Fix: "lower_batch_size", Title: "Lower the number of prompts in a batch", Told: "Half the prompts need half of the logits.", Cost: "Slower."},
 		},

@@ -39,7 +39,7 @@ var trainOnLoRA = cause.Cure{
 var pagedAdam = cause.Cure{
 	Fix: "optimizer_8bit", If: when.Not(cures.Has(fact.SmallOptimizer)), Title: "Use paged 8-bit Adam (paged_adamw_8bit)",
 	Told: "2 bytes per parameter instead of 8 (pip install bitsandbytes):",
-	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "Hardly any.",
+	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "Hardly any quality.",
 }
 
 // trainerCards are about transformers' Trainer.
@@ -81,7 +81,7 @@ var trainerCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "Half the batch halves the logits, with nearly the same result.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context", Title: "Truncate the longest samples", Told: "A batch is padded to its longest sample, so one long sample decides.", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learned."},
-			{Fix: "efficient_attention", Title: "Use a fused loss (use_liger_kernel)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; Linux."},
+			{Fix: "efficient_attention", Title: "Use a fused loss (use_liger_kernel)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "Linux only."},
 		},
 		Sources: []string{"transformers/src/transformers/loss/loss_utils.py", "https://github.com/huggingface/trl/issues/3678"},
 	},

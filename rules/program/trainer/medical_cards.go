@@ -127,7 +127,7 @@ var samCards = []cause.Card{
 		Not:   "A smaller image or points_per_batch: the encoder does the same work.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model"},
-			{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.float16):\n    predictor.set_image(image)", Cost: "Hardly any."},
+			{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.float16):\n    predictor.set_image(image)", Cost: "Hardly any quality."},
 			lookFirst,
 		},
 		Sources: []string{"segment-anything/segment_anything/modeling/image_encoder.py", "https://github.com/facebookresearch/segment-anything/issues/137"},
@@ -151,7 +151,7 @@ var samCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: ledger.OnCard, Title: "Keep frames and states in system memory (RAM)"},
 			{Fix: "lower_resolution", Title: "Cut the video into shorter parts", Kind: "text", Text: "Split it into pieces of some hundred frames and start each with the last mask of the one before; or keep every second frame only.", Cost: "Some lines of code."},
-			{Fix: "inference_mode", If: ledger.OnCard, Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.bfloat16):\n    state = predictor.init_state(video_path, offload_video_to_cpu=True)   # video_path: as in your call", Cost: "Hardly any."},
+			{Fix: "inference_mode", If: ledger.OnCard, Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.bfloat16):\n    state = predictor.init_state(video_path, offload_video_to_cpu=True)   # video_path: as in your call", Cost: "Hardly any quality."},
 		},
 		Sources: []string{"sam2/sam2/sam2_video_predictor.py"},
 	},

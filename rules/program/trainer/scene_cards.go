@@ -7,7 +7,9 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // rebuilt compiles the extensions anew for the card that is there.
@@ -37,16 +39,15 @@ func grown(c *ledger.Case) map[string]string {
 		// While Gaussians are added or pruned, the largest piece is their colour.
 		out["millions"], out["now"] = "", fmt.Sprintf("%s would be the colour (45 values) of %.1f million Gaussians, which take %s with gradient and Adam.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
 	}
-	if looseReserve(c) {
+	if unusedReserve(c) {
 		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds is unused but in pieces, none large enough for %s: each densification makes all tensors again in another size.", c.Slack, c.Asked)
 	}
 	return out
 }
 
-// looseReserve: the allocator's reserve would cover what was refused, and a
-// setting of its own can win it.
-func looseReserve(c *ledger.Case) bool {
-	return reader.HasExpandableSegments(c) && c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes
+// unusedReserve: the allocator's reserve would cover what was refused.
+func unusedReserve(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes
 }
 
 // counted says of how many Gaussians a refused tensor of two numbers each is.
@@ -111,9 +112,10 @@ var splatCards = []cause.Card{
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory: too many Gaussians, or too large images", Figures: grown,
 		Means: "[[{pieces} ]]In training, Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million Gaussians at most, less what the images take.]]",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: looseReserve, Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
-			{Fix: "use_smaller_model"}, {Fix: "cpu_offload"},
-			{Fix: "lower_resolution"},
+			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
+			{Fix: "use_smaller_model"},
+			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
 	},

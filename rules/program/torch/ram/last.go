@@ -24,7 +24,7 @@ var LastCards = []cause.Card{
 		Not:      "A smaller batch: the checkpoint stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "use_mmap", If: readsCheckpoint, Title: "Map the file instead of copying it", Cost: "none", Told: "PyTorch 2.1 and later; the file saved by 1.6 or later. `assign=True` keeps the mapped values.", Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)\nmodel.load_state_dict(state, assign=True)"},
-			{Fix: "half_precision", Title: "Load it in 16 bit, from safetensors", Cost: "hardly any", Told: "transformers: `low_cpu_mem_usage=True, torch_dtype=torch.float16`. Safetensors in shards need one shard at a time; `.bin` and `.pth` files are read whole."},
+			{Fix: "half_precision", Title: "Load it in 16 bit, from safetensors", Cost: "Hardly any quality.", Told: "transformers: `low_cpu_mem_usage=True, torch_dtype=torch.float16`. Safetensors in shards need one shard at a time; `.bin` and `.pth` files are read whole."},
 			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits", Cost: "free", Told: "In the shell or job that starts it; a container's limit counts as well.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
 			{Fix: "close_other_apps", Title: "Close other programs, or add swap while it loads", Cost: "free; swap is slow while it is used"},

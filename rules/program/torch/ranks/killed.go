@@ -47,7 +47,7 @@ var KilledCards = []cause.Card{
 				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap or RAM"},
 			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
 			{Fix: "lower_num_workers", Title: "Use fewer workers and ranks", Told: "Lower `num_workers` of the data loaders: each worker of each rank is a process of its own. If it runs with fewer ranks (`torchrun --nproc_per_node 1`), RAM is most likely what is short.", Cost: "Slower."},
-			{Fix: "half_precision", Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "Usually none."},
+			{Fix: "half_precision", Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "None, as a rule."},
 			{Fix: "add_swap"},
 		},
 		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/hpcaitech/ColossalAI/issues/3677", "https://pytorch.org/docs/stable/fsdp.html"},
