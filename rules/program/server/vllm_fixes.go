@@ -57,12 +57,12 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_max_batched_tokens":     vllmServer.Sets(launch.Divided("max_num_batched_tokens", 4096, engine.TokensDivisor), chunks),
 	"multi_gpu":                    vllmServer.Sets(launch.Doubled("tensor_parallel_size")),
 	"cpu_offload":                  vllmServer.Sets(launch.To("cpu_offload_gb", "8")),
-	"use_lower_quant": launch.After("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
-		vllmServer.Sets(launch.To("quantization", "bitsandbytes"))),
+	"use_lower_quant": launch.After("text", "Take an AWQ, GPTQ or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
+		vllmServer.Sets(launch.To("quantization", "bitsandbytes"), launch.To("load_format", "bitsandbytes"))),
 	"lower_swap_space":       vllmServer.Sets(launch.To("swap_space", "0")),
 	"lower_resolution":       vllmServer.Sets(launch.From("limit_mm_per_prompt", era.Either("vllm", era.PromptLimits, "image=1", `{"image": 1}`)), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
-	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.Sets()),
+	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer changes", vllmServer.Sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 	"close_other_apps":       step.Paste("shell", "nvidia-smi"),
 }
@@ -82,18 +82,18 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 
 var vllmUseless = map[string]func(c *ledger.Case) string{
 	"raise_gpu_memory_utilization": figures.Why(
-		cause.If(shareTooLarge, cause.None, "It takes even more of the card before what failed here gets its part."),
-		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share is applied after loading and the dummy run; neither gets more room by it."),
-		cause.If(ledger.ShareTooSmall, cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length."),
-		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the {short} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most."),
+		cause.If(shareTooLarge, cause.None, "It leaves even less of the card for what failed here."),
+		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share is applied after loading and the trial run; neither gets more room by it."),
+		cause.If(ledger.ShareTooSmall, cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Change that value or the length."),
+		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the missing {short} it would have to be {needed_share}; driver and CUDA graphs leave 0.97 of the card at most."),
 		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), cause.None, "It is at {share} already."),
 	),
 	"lower_gpu_memory_utilization": figures.Why(
-		cause.If(noRoomAtAll, cause.None, "In the {room} that is free no model runs."),
+		cause.If(noRoomAtAll, cause.None, "Only {room} is free, too little for any model."),
 		cause.If(stage.LoadingWeights, cause.None, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
-		cause.If(stage.Profiling, cause.None, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
+		cause.If(stage.Profiling, cause.None, "The trial run comes before the KV cache is allocated: a smaller share leaves it no more room."),
 		cause.If(ledger.ShareTooSmall, cause.None, "It makes the cache even smaller."),
-		cause.If(when.Not(startRefused), cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
+		cause.If(when.Not(startRefused), cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Lower that value by {reserve}: what was missing and half a GiB."),
 	),
 	"quantize_kv_cache": figures.Why(
 		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the processor many versions refuse an FP8 cache."),
