@@ -46,7 +46,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			tell("use_smaller_model", "Start without the draft model", "Leave `--speculative-config` out. If vLLM then starts with room to spare, try a smaller or quantised draft model.", "slower tokens, same answers"),
 			words("use_lower_quant", "Or load smaller main weights", quantised, "slight loss of quality"),
-			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"},
 	},
@@ -58,7 +58,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      "`--gpu-memory-utilization`, `--max-model-len`: neither has an effect while weights load.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update vLLM: 2026 versions repack one by one", "flags may have changed"),
-			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/utils.py", vllmThreads + "pull/47851", vllmThreads + "issues/21864"}, Solved: 1,
@@ -108,6 +108,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what holds the card and end what is yours", Told: "On the host look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
 			as("select_gpu", "Or use another card", "needs a free card"),
+			given(stage.OnAscend, words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the card. A W8A8 checkpoint (ModelSlim, `--quantization ascend`) is half of 16 bit.", "slight loss of quality")),
 			given(when.Not(stage.OnAscend), words("use_lower_quant", "Or load weights that fit beside it", "Set `gpu_memory_utilization` to what is left of the card. {fewer_bits}", "slight loss of quality")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
@@ -122,7 +123,7 @@ var vllmLoadCards = []cause.Card{
 			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn) with `--quantization ascend` is half of 16 bit. If it is one already, check that this option is set.", Cost: "slight loss of quality"}),
 			given(noConversion, words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality")),
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`). {where}", "slight loss of quality"),
-			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards"),
 			given(when.Not(stage.OnAscend), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", "vllm/model_executor/layers/linear.py", "vllm/config/offload.py"},
@@ -135,7 +136,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      "`expandable_segments`[[: only {slack} is unused]]. A higher `--gpu-memory-utilization`: it gives weights and trial run no more room.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "If the weights did not load, take smaller ones", Told: quantised, Cost: "slight loss of quality"},
-			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs them"),
+			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs more cards"),
 			flags("lower_max_num_seqs", "If they had loaded, shrink the trial run", "", "shorter and fewer requests", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096")),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/model_executor/model_loader/base_loader.py"},
@@ -148,7 +149,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      "A lower `--gpu-memory-utilization`, which vLLM's own tip suggests: it frees nothing for weights.",
 		Cures: []cause.Cure{
 			words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality"),
-			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards"),
 			typed("kill_stale_process", "Check that the card is empty before the start", "nvidia-smi", "free"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/model_executor/layers/linear.py"},
