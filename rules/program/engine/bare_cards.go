@@ -31,7 +31,7 @@ var tgiBareCards = []cause.Card{
 	{
 		ID: "tgi/no-figures", Kinds: onCard, If: when.All(inTGI, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "Which step failed decides what helps. While shards load, the weights are too large. In the warm-up (`Warming up model`) it is the largest batch that the settings allow. Afterwards it is a request that needed more than the KV cache left free.",
+		Means:    "Which step failed decides what helps: while shards load, the weights are too large; in the warm-up (`Warming up model`) it is the largest batch that the settings allow. Afterwards it is a request that needed more than the KV cache left free.",
 		Not:      "A larger `--shm-size`: it is system memory, for several cards.",
 		Cures: []cause.Cure{
 			lookAtCards,
@@ -66,7 +66,7 @@ var VLLMBareCards = []cause.Card{
 	{
 		ID: "vllm/no-figures", Kinds: onCard, If: when.All(inVLLM, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "Which step failed decides what helps. While the weights load, they are too large for the card, or something else is on it. After `Model loading took` it is the trial run with the largest batch; after `GPU KV cache size` it is CUDA graphs or a request, which have only what lies outside vLLM's share.",
+		Means:    "Which step failed decides what helps: while the weights load, they are too large for the card, or something else is on it. After `Model loading took` it is the trial run with the largest batch; after `GPU KV cache size` it is CUDA graphs or a request, which have only what lies outside vLLM's share.",
 		Not:      "A shorter context alone, after `GPU KV cache size`: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
 			lookAtCards,
@@ -81,7 +81,7 @@ var sglangBareCards = []cause.Card{
 	{
 		ID: "sglang/no-figures", Kinds: onCard, If: when.All(func(c *ledger.Case) bool { return c.In("sglang") }, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests use the rest. While weights load, they are too large for the card. Later that rest was too small, or something else took memory on the card.",
+		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests use the rest. While weights load, they are too large for the card; later that rest was too small, or something else took memory on the card.",
 		Not:      "A shorter context alone: the pool fills its share at any length.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (the start line prints the present value).", Cost: "fewer tokens in the cache"},

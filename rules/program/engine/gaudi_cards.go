@@ -41,7 +41,7 @@ var GaudiCards = []cause.Card{
 	{
 		ID: "vllm-gaudi/open", If: onGaudi,
 		Headline: "ran out of the Gaudi card's memory",
-		Means:    "[[{asked} more was refused. ]]Which step failed decides what helps. While weights load, they are too large, or something else holds the card. In the warm-up and on requests too little is free beside KV cache and graphs, which take 0.9 of what is free after the load.",
+		Means:    "Which step failed decides what helps: while weights load, they are too large, or something else holds the card. In the warm-up and on requests too little is free beside KV cache and graphs, which take 0.9 of what is free after the load.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check what holds the card", Kind: "shell", Text: "hl-smi", Cost: "free"},
 			{Fix: "lower_gpu_memory_utilization", Title: "After the load, lower `--gpu-memory-utilization`", Kind: "config", Text: "--gpu-memory-utilization 0.8 --max-num-seqs 32", Cost: "a smaller KV cache, more requests wait"},

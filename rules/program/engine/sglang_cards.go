@@ -192,7 +192,7 @@ var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/floor", Kinds: []fact.Kind{fact.SGLangStatic}, If: func(c *ledger.Case) bool { return sglangWeights(c)["floor"] != "" }, Figures: sglangWeights,
 		Headline: "did not start: its weights leave nothing of the static share for the KV cache pool",
-		Means:    "The static share is for weights and KV cache pool together.[[ The weights took {took} of the {before} that was free before.]] That is {floor}, so the share must be higher[[; it is {now}]]. What it has above {floor} is the pool; what it leaves up to 1 is for CUDA graphs and requests.",
+		Means:    "The static share is for weights and KV cache pool together.[[ The weights took {took} of the {before} that was free before.]] They need {floor}, so the share must be higher[[; it is {now}]]. What it has above {floor} is the pool; what it leaves up to 1 is for CUDA graphs and requests.",
 		Not:      "A lower `--mem-fraction-static`: it makes this worse. A shorter context: the pool is sized by the share.",
 		Cures: []cause.Cure{
 			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for graphs and requests"),

@@ -33,7 +33,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Raise or remove `--kv-cache-memory-bytes`", Told: "[[{more_gib} holds {tokens} tokens with room to spare; nothing checks that it fits beside weights (`Model loading took`) and activations. ]]Without the option vLLM measures and gives the cache what is left of its share. In place of your value:", Kind: "config", Text: "--kv-cache-memory-bytes {more}", Cost: "that much less for the rest"},
 			added("lower_context", "Or lower the context length: `max_model_len`", "By the two figures {fit} tokens fit; the end of vLLM's message names the exact limit.", "longer prompts are refused"),
-			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now and this card's attention backend supports it.", "slight loss"),
+			added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if it is 16 bit now and this card's attention backend supports it.", "slight loss"),
 		},
 		Sources: []string{"vllm/config/cache.py", "vllm/v1/worker/gpu_worker.py"},
 	},
@@ -46,7 +46,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Plan for more overhead, or keep more experts in system memory", Told: "The setting is this build's own: set slightly more than the measured {measured_overhead}, or keep one expert layer less on the card.", Cost: "slightly slower"},
 			added("lower_context", "Or lower the context length: `max_model_len`", "[[{fit} tokens fit with {margin} to spare. ]]{where}", "longer prompts are refused"),
-			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now.", "slight loss"),
+			added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if it is 16 bit now.", "slight loss"),
 			{Fix: "upgrade_version", Title: "Or take a newer image", Told: "If the build is not your own, report the planner's figure to its authors.", Cost: "an update to test"},
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py"},
@@ -58,7 +58,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "One request of {tokens} tokens needs {asked}, and {room} is left for the KV cache[[: {limit_tokens} tokens, too few to be useful]]. What is allocated before the cache takes too much: weights[[ ({weights})]], a draft model of speculative decoding if you use one, the trial run, or another program on the card.",
 		Not:      "A shorter context or an 8-bit cache alone: too little is left for either to be useful.",
 		Cures: []cause.Cure{
-			words("use_lower_quant", "Drop the draft model, or load smaller weights", "Start without `--speculative-config`, if you use it. Smaller weights: {fewer_bits}", "speed, or slight loss of quality"),
+			words("use_lower_quant", "Drop the draft model, or load smaller weights", "Start without `--speculative-config`, if you use it; else take smaller weights. {fewer_bits}", "speed, or slight loss of quality"),
 			{Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization`", If: shareLeft, Told: "{short} is missing; 0.05 more is {five}. Only if nothing else uses the card (`nvidia-smi`).", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") }, Cost: "little left for graphs"},
 			added("multi_gpu", "Or split the model over twice as many cards", "Each then holds half of the weights.", "needs more cards"),
 			{Fix: "lower_max_batched_tokens", Title: "Or shrink the trial run", Told: "Its memory is subtracted before the cache is sized.", Steps: vllmServer.Sets(launch.To("max_num_batched_tokens", "2048"), launch.To("max_num_seqs", "16"), chunks), Cost: "slower long prompts, more requests wait"},
@@ -98,7 +98,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			{Fix: "quantize_kv_cache", Title: "For more tokens, use an 8-bit KV cache as well", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
-			{Fix: "use_lower_quant", Title: "Or load smaller weights", If: notQuantised, Told: "The cache gets what the weights shrink by. {fewer_bits} With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
+			{Fix: "use_lower_quant", Title: "Or load smaller weights", If: notQuantised, Told: "{fewer_bits} The cache gets what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
 			moreShare,
 			added("multi_gpu", "Or use twice as many cards", "Each then holds half of the weights and half of the cache.", "needs more cards"),
 		},
@@ -188,14 +188,14 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			flags("lower_context", "Lower `max_model_len` to what you need", "The trial run shrinks with it. {where}", "longer prompts are refused", option("max_model_len", "8192")),
 			added("raise_gpu_memory_utilization", "Raise `gpu_memory_utilization`", "0.05 more is {five}. Only on a card that is otherwise empty.", "less for everything else on the card"),
-			words("use_lower_quant", "Or load smaller weights", "If they take four fifths of the card. {fewer_bits} Or add a second card with `--tensor-parallel-size 2`.", "slight loss of quality"),
+			words("use_lower_quant", "If the weights take most of the card, load smaller ones", "{fewer_bits} Or add a second card with `--tensor-parallel-size 2`.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/worker/worker.py", vllmThreads + "issues/2248", vllmThreads + "pull/18974"},
 	},
 	{
 		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache}, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
-		Means:    "vLLM may use its share of the card ({default} unless set). It loads the weights and runs one trial batch; the KV cache gets what remains, here nothing[[ ({lacking} is missing)]]. The line `Model loading took … GiB`[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program.",
+		Means:    "vLLM may use its share of the card ({default} unless set): it loads the weights, runs one trial batch, and the KV cache gets what remains, here nothing[[ ({lacking} is missing)]]. The line `Model loading took … GiB`[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program.",
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "If the card is otherwise empty, raise `gpu_memory_utilization`", "0.05 more is {five}[[; {lacking} and the cache are missing]]. {where}", "less for everything else on the card"),
 			smallerTrial,

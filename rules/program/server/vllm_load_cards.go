@@ -132,7 +132,7 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-bare", Kinds: onCard, If: when.All(aboveShare, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "filled the card with its own tensors[[: {mine} of {total}]]",
-		Means:    "Most likely the weights do not fit: PyTorch holds more than vLLM's share ({from}: {share_gib}), which does not limit the loading of weights. The message does not show the step. If `Model loading took … GiB` stands above it with much less, the weights are loaded and the trial run failed.",
+		Means:    "Most likely the weights do not fit: PyTorch holds more than vLLM's share ({from}: {share_gib}), which does not limit the loading of weights. The message does not show the step: if `Model loading took … GiB` stands above it with much less, the weights are loaded and the trial run failed.",
 		Not:      "`expandable_segments`[[: only {slack} is unused]]. A higher `--gpu-memory-utilization`: it gives weights and trial run no more room.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "If the weights did not load, take smaller ones", Told: quantised, Cost: "slight loss of quality"},

@@ -77,7 +77,7 @@ func metalFigures(c *ledger.Case) map[string]string {
 		gain := f.Limit.Bytes - f.Desired.Bytes
 		out["gain"] = units.Amount(gain)
 		if f.KVAvailable != nil && gain < -f.KVAvailable.Bytes {
-			out["enough"] = "A larger share alone: all of it is " + out["gain"] + " more."
+			out["enough"] = "A larger share alone: all of it is " + out["gain"] + " more, less than is missing."
 		}
 	}
 	return out

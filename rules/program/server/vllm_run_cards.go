@@ -65,7 +65,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(stage.OnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of graphics memory, most likely while sampling for {seqs} sequences",
-		Means:    "{seqs} sequences x {words} tokens ({whose} vocabulary) x {bytes} bytes is exactly the {asked} that was refused. That is what the sampler needs at this `max_num_seqs`. {stage}.",
+		Means:    "{seqs} sequences x {words} tokens ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused, what the sampler needs at this `max_num_seqs`. {stage}.",
 		Not:      "A shorter context: the piece does not depend on it.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Lower `max_num_seqs`", "{asked} becomes {piece_fewer}. Nothing changes until more than {fewer} requests run at once. {where}", "more requests wait"),
@@ -309,7 +309,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "Which step failed decides what helps, and earlier lines of the log show it. Without `Model loading took` it was the weights. With that line but without `GPU KV cache size` (old: `# GPU blocks`) it was the trial run at start. With both it was CUDA graphs or a request, beside a KV cache that fills vLLM's share.",
+		Means:    "Which step failed decides what helps, and earlier lines of the log show it. Without `Model loading took` it was the weights; with that line but without `GPU KV cache size` (old: `# GPU blocks`) the trial run at start; with both CUDA graphs or a request, beside a KV cache that fills vLLM's share.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
