@@ -59,7 +59,7 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {others} of the card is neither free nor its tensors; CUDA's own part is under 1 GiB of that.]] The need of the batch grows with its tokens.",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {others} of the card is neither free nor its tensors: more than 1 GiB points to another shard or program.]]",
 		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
 		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
 		Sources:  []string{tgiCausal, tgiIssues + "563"},

@@ -147,12 +147,15 @@ var vllmCheckCards = []cause.Card{
 var startsDraft = []string{"drafter.load_model", "load_draft_model", "spec_decode/eagle.py", "spec_decode/speculator.py", "spec_decode/draft_model.py", "spec_decode/spec_decode_worker.py"}
 
 // noRoomAtAll: so little is free at the start that no share of it helps.
-func noRoomAtAll(c *ledger.Case) bool { return startRefused(c) && c.Room.Has() && c.Room.Bytes < 3<<30 }
+func noRoomAtAll(c *ledger.Case) bool {
+	f := c.F().Free
+	return startRefused(c) && f != nil && f.Bytes < 3<<30
+}
 
 // sharedCard is the cure where a model can still run beside what is there.
 func sharedCard(title, told string) cause.Cure {
 	cure := added("lower_gpu_memory_utilization", title, told, "little KV cache")
-	cure.If = func(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes > 4<<30 && !heavyForShare(c) }
+	cure.If = func(c *ledger.Case) bool { return ledger.SizeOf(c.F().Free) > 4<<30 && !heavyForShare(c) }
 	return cure
 }
 
