@@ -174,7 +174,7 @@ func fewerBits(c *ledger.Case) string {
 		sized = ", about " + units.Amount(w)
 	}
 	switch {
-	case format == "" && (era.Lacks(c, "vllm", "--quantization fp8") || onT4(c)):
+	case format == "" && (era.Lacks(c, "vllm", "--quantization fp8") || cardTotal(c)>>30 == 14): // a T4 has no FP8
 		return "An AWQ or GPTQ checkpoint: " + search
 	case format == "":
 		return "An AWQ, GPTQ or FP8 checkpoint: " + search
@@ -183,9 +183,6 @@ func fewerBits(c *ledger.Case) string {
 	}
 	return "This one is at 4 bit already: take the next smaller model of its family."
 }
-
-// onT4: by its memory the card is a T4, which has no FP8.
-func onT4(c *ledger.Case) bool { return cardTotal(c)>>30 == 14 }
 
 // overShare is what the weights take on each card, by the model's name and the
 // number of cards, where that is more than a part of a card.
