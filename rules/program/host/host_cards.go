@@ -122,7 +122,7 @@ var kernelCards = []cause.Card{
 	{
 		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
-		Headline: "killed {victim}, which held only {held}: a memory limit was reached by many processes or by files in memory",
+		Headline: "killed {victim} at a memory limit, though it held only {held}",
 		Means:    "The memory limit of {whose} was reached. {victim} held only {held} of private memory, so most likely many processes together reached it, or files in /dev/shm and other tmpfs, which count as well.",
 		Not:      "More RAM in the machine: the limit stays the same.",
 		Cures: []cause.Cure{
@@ -176,7 +176,7 @@ var kernelCards = []cause.Card{
 			{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and reduce it", Told: "The largest group comes first. Run fewer workers or jobs, use smaller inputs, or restart a program that leaks.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
 			{Fix: "add_swap", If: when.Not(fullSwap), Title: "Add swap on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
 			{Fix: "raise_memory_limit", If: when.Not(swarm), Title: "Start the job in a group of its own", Told: "Then systemd-oomd ends only that group, not your terminal or desktop. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
-			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, under [Service] `ManagedOOMMemoryPressureLimit=80%`.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Some speed"},
 		},
 		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},
 	},

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // more is the step of a queue's own spelling with the memory that follows from
@@ -188,10 +189,7 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"], out["single"] = "", ""
-	if !manyTasks(c) && inPython(c) {
-		out["single"] = "A single Python process: `num_workers=2`, large arrays memory-mapped."
-	}
+	out["alone"] = ""
 	if onePython(c) {
 		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
 	}
@@ -238,7 +236,7 @@ var slurmCards = []cause.Card{{
 		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]`sacct` shows what was requested (`ReqMem`) and the sampled peak (`MaxRSS`, which can miss a short one). Request twice `ReqMem` with `#SBATCH --mem=` in the job script (`--mem=0`: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		afterMany,
 		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
-		fewerTasks(func(c *ledger.Case) bool { return !fullNode(c) && !onePython(c) }),
+		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
 		{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
@@ -246,7 +244,13 @@ var slurmCards = []cause.Card{{
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "All tasks on a node share its memory. Double `--nodes` and halve `--ntasks-per-node`; a job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "All tasks on a node share its memory. Double `--nodes` and halve `--ntasks-per-node`; a job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.", Cost: "Nodes or time"}
+}
+
+// oneTask keeps a cure for jobs of which the log shows one task at most.
+func oneTask(cure cause.Cure) cause.Cure {
+	cure.If = when.All(cure.If, when.Not(manyTasks), when.Not(onePython))
+	return cure
 }
 
 // fullNode: so many tasks that they are likely to fill their nodes, whose RAM no
