@@ -164,7 +164,7 @@ var wslCards = []cause.Card{{
 
 var pageFileCards = []cause.Card{{
 	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "reached its commit limit: RAM plus page file are all promised (error 1455)",
+	Headline: "ran out of system memory: RAM plus page file are all committed (error 1455)",
 	Means:    "Windows commits memory before it is used, up to RAM plus page file (\"Committed\" in Task Manager); RAM itself may look free. Two things commit a lot: a model file while it is opened (as much as its size), and the CUDA libraries (a few GB in every Python process, so loader workers multiply it). A page file that is off, small, or on a full disk lowers the limit.",
 	Not:      "A card with more VRAM: the limit is on RAM plus page file.",
 	Cures: []cause.Cure{

@@ -189,7 +189,10 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"] = ""
+	out["alone"], out["ask"] = "", ""
+	if out["wanted"] == "" {
+		out["ask"] = "Put twice `ReqMem`, which this prints, into the job script: `#SBATCH --mem=` (0: all of the node's RAM). `MaxRSS` is the peak, sampled, so it can miss a short one."
+	}
 	if onePython(c) {
 		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
 	}
@@ -233,7 +236,7 @@ var slurmCards = []cause.Card{{
 	Not:      "Freeing GPU memory: the limit is on RAM.",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
-		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]`sacct` shows what was requested (`ReqMem`) and the sampled peak (`MaxRSS`, which can miss a short one). Request twice `ReqMem` with `#SBATCH --mem=` in the job script (`--mem=0`: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		afterMany,
 		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
@@ -244,7 +247,7 @@ var slurmCards = []cause.Card{{
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "All tasks on a node share its memory. Double `--nodes` and halve `--ntasks-per-node`; a job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "Double `--nodes` and halve `--ntasks-per-node`: all tasks on a node share its memory. A job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.", Cost: "Nodes or time"}
 }
 
 // oneTask keeps a cure for jobs of which the log shows one task at most.

@@ -17,7 +17,7 @@ func listed(c *ledger.Case) bool { _, ok := topTask(c); return ok }
 
 var rayLook = cause.Cure{Fix: "close_other_apps", Title: "Check which processes hold the RAM[[, on {node}]]", Kind: "shell", Text: "ps aux --sort=-rss | head; ray memory --stats-only", Cost: "Free"}
 
-var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Reserve memory per task (`memory=`), so that fewer run at once", Told: "[[With {reserve} GiB each about {at_once} run together here, because Ray keeps some 30 % for its object store. ]]Or double `num_cpus`: half as many run.", Steps: rayReserve, Cost: "Slower"}
+var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Reserve memory for each task, so that fewer run at once", Told: "[[With {reserve} GiB each about {at_once} run together here, because Ray keeps some 30 % for its object store. ]]Or double `num_cpus`: half as many run.", Steps: rayReserve, Cost: "Slower"}
 
 var rayRoom = cause.Cure{Fix: "raise_memory_limit", Title: "Use a node with more RAM", Told: "Or a smaller object store: `ray start --object-store-memory=8000000000` (bytes; the rest spills to disk). In a container or pod Ray counts its limit as the node: raise that limit.", Cost: "Money, or disk speed"}
 
@@ -35,7 +35,7 @@ var rayCards = []cause.Card{
 		ID: "ray/listed", Kinds: []fact.Kind{fact.RayKilled}, If: listed,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
-		Means:    "This is system memory (RAM), not GPU memory. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}]]; another one may have taken it. Its list shows that {top} (PID {top_pid}) holds {top_held}[[, and {count} processes called {team} hold {together} together]]. The rest of what is in use is the object store, or programs beside Ray.",
+		Means:    "This is system memory (RAM), not GPU memory. Ray's list shows that {top} (PID {top_pid}) holds {top_held}[[, and {count} processes called {team} hold {together} together]]. The rest of what is in use is the object store, or programs beside Ray. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}]]; another one may have taken the memory.",
 		Not:      rayNot,
 		Cures: []cause.Cure{
 			raySmaller(alone), rayFewerTasks, raySmaller(when.Not(alone)),
@@ -47,7 +47,7 @@ var rayCards = []cause.Card{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
-		Means:    "This is system memory (RAM), not GPU memory. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}; it was {over} above that]]. Another one may have taken the memory[[; this one held {held}]]. Most likely too many tasks run at once: Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it. Or one process grows, or the object store is large; this message does not list who holds the memory.",
+		Means:    "This is system memory (RAM), not GPU memory. Most likely too many tasks run at once: Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it. Or one process grows, or the object store is large; this message does not list who holds the memory. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}; it was {over} above that]]. Another one may have taken the memory[[; this one held {held}]].",
 		Not:      rayNot,
 		Cures: []cause.Cure{
 			rayFewerTasks, rayLook,
