@@ -25,6 +25,7 @@ var (
 				Cures: []cause.Cure{
 					{Fix: "raise_memory_limit", Title: "Remove the limit on address space", Kind: "shell", Text: "ulimit -v unlimited", Told: "In the shell or service that starts it (systemd: `LimitAS=infinity`).", Cost: "None"},
 					{Fix: "lower_mem_fraction", Title: "Reserve a smaller heap", Kind: "shell", Text: "export DOTNET_GCHeapHardLimit=0x40000000   # 1 GiB, hexadecimal", Cost: "The heap ends there"},
+					{Fix: "close_other_apps", Title: "Check which limit applies", Kind: "shell", Text: "ulimit -v; cat /sys/fs/cgroup/memory.max", Cost: "A look is free"},
 				},
 				Sources: []string{"https://github.com/dotnet/runtime/issues/85556", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
 			},
@@ -65,7 +66,8 @@ var (
 				Not:      "`--max-old-space-size` for buffers: they are not in that heap.",
 				Cures: []cause.Cure{
 					{Fix: "stream_dataset", Title: "Use streams instead of whole files", Told: "`fs.createReadStream` and pipes, `Buffer.allocUnsafe` of one size that is used again; parts of a file with `Blob.slice` in a browser.", Cost: "Some rewriting"},
-					{Fix: "raise_memory_limit", Title: "Raise the worker's own heap limit", Told: "`new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: 4096 } })`; tools that start workers take `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
+					{Fix: "raise_memory_limit", Title: "Raise the worker's own heap limit", Told: "In your own code pass `resourceLimits` with `maxOldGenerationSizeMb: 4096` to `new Worker()`; tools that start workers take `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
+					{Fix: "lower_num_workers", Title: "Handle fewer files or buffers at once", Told: "Limit how many promises or workers run side by side, and drop references to buffers that are done.", Cost: "Time"},
 				},
 				Sources: []string{"https://nodejs.org/api/worker_threads.html", "https://nodejs.org/api/buffer.html"},
 			},
@@ -84,7 +86,7 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Install a 64-bit Java", Told: "Install the x64 build and see that `java -version` and JAVA_HOME find it first; launchers and IDEs have a setting of their own.", Cost: "Free"},
 				{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx1024m`, or half of today's value, where it is set: the command, `_JAVA_OPTIONS`, gradle.properties (`org.gradle.jvmargs`), studio.vmoptions, the launcher.", Cost: "Less room"},
-				page,
+				page, look,
 			},
 			Sources: []string{"openjdk/src/hotspot/share/memory/universe.cpp"},
 		}},

@@ -80,7 +80,7 @@ var sparkCards = []cause.Card{
 		Means:    "The container holds `spark.executor.memory` (the heap) and the overhead: 10 % of that, 384 MB at least, for shuffle buffers, Python workers, Netty and native libraries. Signal 9 means that the sum exceeded the container, or that the node was full. A full Java heap gives another error (\"Java heap space\").",
 		Not:      "Only a larger driver: an executor was lost.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Kind: "config", Text: "spark.executor.memoryOverhead=3g\n# PySpark: spark.executor.pyspark.memory=2g", Told: "Kubernetes: `spark.kubernetes.memoryOverheadFactor` 0.4.", Cost: "Fewer executors on a node"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Kind: "config", Text: "# more than today's, which is 10 % of spark.executor.memory by default\nspark.executor.memoryOverhead=3g\n# PySpark: spark.executor.pyspark.memory=2g", Told: "Kubernetes: `spark.kubernetes.memoryOverheadFactor` 0.4.", Cost: "Fewer executors on a node"},
 			{Fix: "lower_num_workers", Title: "Run fewer tasks per executor", Told: "Halve `spark.executor.cores`.", Cost: "Slower"},
 			{Fix: "lower_batch_size", Title: "Use smaller partitions", Told: "Double `spark.sql.shuffle.partitions`, or `repartition(n)`. If one task is far above the median in the stage's page, a key is skewed.", Cost: "More tasks"},
 		},
@@ -93,7 +93,8 @@ var sparkCards = []cause.Card{
 		Means:    "Tasks of an executor share 60 % of its heap (`spark.memory.fraction`) for sorts, joins and aggregations; this one asked for a page and got none. Either one partition is far too large (skew, a window without PARTITION BY, an exploded array), or many tasks share a small heap.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Use more and smaller partitions", Kind: "config", Text: "spark.sql.shuffle.partitions=1000\nspark.sql.adaptive.enabled=true\nspark.sql.adaptive.skewJoin.enabled=true", Cost: "More tasks"},
-			{Fix: "raise_memory_limit", Title: "Give each task more heap", Told: "Raise `--executor-memory`, or halve `--executor-cores`. Cached tables use the same memory: unpersist what is not needed. In local mode raise `--driver-memory`.", Cost: "Fewer executors"},
+			{Fix: "raise_memory_limit", Title: "Give each task more heap", Told: "Raise `--executor-memory`, or halve `--executor-cores`. In local mode raise `--driver-memory`.", Cost: "Fewer executors"},
+			{Fix: "empty_cache", Title: "Unpersist cached tables", Told: "They use the same memory: `df.unpersist()` for what is no longer needed.", Cost: "Computed again if needed"},
 		},
 		Sources: []string{"https://spark.apache.org/docs/latest/tuning.html", "spark/core/src/main/java/org/apache/spark/memory/SparkOutOfMemoryError.java"},
 	},

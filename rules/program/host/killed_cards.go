@@ -30,7 +30,7 @@ var askFree = func() cause.Cure {
 
 var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow while it is used"}
 
-const bareKill = "The process got signal 9 (SIGKILL), so it could print no error of its own. Nearly always this is the kernel's out-of-memory killer: the machine's RAM, or the memory limit of a container or job, was full. "
+const bareKill = "Signal 9 (SIGKILL) nearly always comes from the kernel: RAM, or the memory limit of a container or job, was full. "
 
 const otherKills = "A `kill -9`, a time limit or an orchestrator looks the same."
 
@@ -77,7 +77,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: cause.LoadsModel,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program while it loaded a model, most likely for RAM",
-		Means:    bareKill + "It was loading a model. Weights usually pass through RAM: as much as their file, twice that if a 16-bit file is loaded in 32 bit, and once for every process. " + otherKills,
+		Means:    "Weights usually pass through RAM while a model loads: as much as their file, twice that if a 16-bit file is loaded in 32 bit, and once for every process. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: the kill is about RAM.",
 		Cures: []cause.Cure{
 			askKernel,
@@ -94,7 +94,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-vectors", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"likely a header", ".vector_cache", "torchtext.vocab"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, while torchtext loaded word vectors",
-		Means:    bareKill + "torchtext reads the whole file of word vectors: words x dimension x 4 bytes (3 million words of 300 numbers are 3.4 GiB), and more than once for a moment: the file's lines, the tensor, and the copy that it saves in `.vector_cache`. " + otherKills,
+		Means:    "torchtext reads the whole file of word vectors: words x dimension x 4 bytes (3 million words of 300 numbers are 3.4 GiB), and more than once for a moment: the file's lines, the tensor, and the copy that it saves in `.vector_cache`. " + bareKill + otherKills,
 		Not:      "Graphics card settings: the vectors are in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where your code loads them: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text. Or use vectors with fewer dimensions (GloVe has 50, 100, 200).", Cost: "Rare words have none"},
@@ -107,7 +107,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
-		Means:    bareKill + "A loop had done {done} of {all} iterations. If each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + otherKills,
+		Means:    "A loop had done {done} of {all} iterations. If each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + bareKill + otherKills,
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep less from each iteration", Told: "Keep file paths, not decoded images. Fill one preallocated array of the final type (`uint8`, `float32`), on disk if it is large. Write results out every thousand iterations.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, instead of appending to a list", Cost: "Some rewriting"},
@@ -120,7 +120,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-training", Kinds: []fact.Kind{fact.ShellKilled}, If: whileTraining,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the training, most likely for RAM",
-		Means:    bareKill + "In training it is usually the data: a data set held as Python objects and copied bit by bit into every loader worker, batches waiting in queues, or results that the loop collects. " + otherKills,
+		Means:    "In training it is usually the data that fills RAM: a data set held as Python objects and copied bit by bit into every loader worker, batches waiting in queues, or results that the loop collects. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: a full card raises an error instead.",
 		Cures: []cause.Cure{
 			askFree,
@@ -137,7 +137,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, Unsaid: []string{"Loading checkpoint shards"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
-		Means:    bareKill + "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + otherKills,
+		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
 			askKernel,

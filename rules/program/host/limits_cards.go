@@ -18,7 +18,7 @@ func limit(id string, kinds []fact.Kind, weight cause.Level, headline, means, no
 }
 
 var (
-	raise   = cause.Cure{Fix: "raise_memory_limit", Cost: "Less for the others, or waiting time"}
+	raise   = cause.Cure{Fix: "raise_memory_limit", Cost: "May cost more"}
 	signal9 = []fact.Kind{fact.ShellKilled, fact.ContainerKill}
 	queue   = []fact.Kind{fact.SlurmKill}
 )
@@ -46,7 +46,7 @@ var dockerCards = []cause.Card{
 	{
 		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "stopped with 137: killed, most likely for RAM",
-		Means:    "137 means signal 9. Usually RAM ran out: the container's own limit, Docker Desktop's virtual machine, or the host. A `docker stop` that timed out, a health check or an orchestrator sends the same signal. `docker inspect` below prints true or false for OOMKilled; false does not rule it out, because a killed child process may not count.",
+		Means:    "137 means signal 9: usually RAM ran out in the container's own limit, Docker Desktop's virtual machine, or the host. A `docker stop` that timed out, a health check or an orchestrator sends the same signal. `docker inspect` below prints true or false for OOMKilled; false does not rule it out, because a killed child process may not count.",
 		Not:      "GPU settings: a full card raises an error instead.",
 		Cures:    []cause.Cure{dockerRaise, whoKilled, dockerLess}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/stop/"},
 	},
@@ -206,7 +206,7 @@ func yarnFigures(c *ledger.Case) map[string]string {
 		out["task"] = "task " + number
 	}
 	if c.Contains("spark.yarn.executor.memoryoverhead") {
-		out["old_name"] = "Since Spark 2.3 it is `spark.executor.memoryOverhead`."
+		out["old_name"] = "In Spark 2.3 and later the option is `spark.executor.memoryOverhead`."
 	}
 	return out
 }

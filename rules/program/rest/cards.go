@@ -182,7 +182,7 @@ var ramCards = []cause.Card{
 			{Fix: "lower_resolution", Title: "Use less input at once", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "scale it down first: half the width and height is a quarter."},
 				{For: fix.Text, Text: "shorter texts, one at a time."},
-				{For: "Several workers or threads", Text: "fewer: each has buffers of its own."},
+				{For: "Several workers or threads", Text: "run fewer: each has its own buffers."},
 			}, Cost: "slower, or less detail"},
 			swap,
 		},
