@@ -110,12 +110,12 @@ var kernelCards = []cause.Card{
 		Not:      "Raising the limit of a container, or graphics card settings.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Watch memory while it runs, then reduce the largest user", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
-				{For: "It jumps at a load", Text: "read in parts or memory-mapped, in 16 bit instead of 32; fewer worker processes"},
+				{For: "It jumps at a load", Text: "process the input in parts or memory-mapped; fewer workers or threads; a model in 16 bit"},
 				{For: "It climbs", Text: "it keeps something, such as a list, a cache or open tabs: write results out, close what is done, or restart it now and then"},
 				{For: "Another program is large", Text: "end it"},
 			}, Cost: "Free"},
 			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "close_other_apps", Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the desktop stays alive.", Cost: "It is killed a little earlier"},
+			{Fix: "close_other_apps", Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},

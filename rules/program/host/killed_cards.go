@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // askKernel lets the kernel say whether it was memory, and whose.
@@ -39,6 +40,9 @@ func whileTraining(c *ledger.Case) bool {
 	s := c.Signal("many_steps")
 	return c.Training() || s != nil && strings.Contains(strings.ToLower(s.Text), "loss")
 }
+
+// compiling: what was killed is the compiler of Rust.
+func compiling(c *ledger.Case) bool { return c.Contains("rustc") || c.Contains(".rmeta") }
 
 // inLoop: a progress bar had counted much of a loop, which is no training.
 func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
@@ -107,7 +111,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
-		Means:    "A loop had done {done} of {all} iterations. If each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + bareKill + otherKills,
+		Means:    "A loop had done {done} of {all} iterations; if each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + bareKill + otherKills,
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep less from each iteration", Told: "Keep file paths, not decoded images. Fill one preallocated array of the final type (`uint8`, `float32`), on disk if it is large. Write results out every thousand iterations.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, instead of appending to a list", Cost: "Some rewriting"},
@@ -137,7 +141,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, Unsaid: []string{"Loading checkpoint shards"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
-		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
+		Means:    "A progress bar had reached 100 %; what usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
 			askKernel,
@@ -153,13 +157,14 @@ var killedCards = []cause.Card{
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
+			{Fix: "lower_build_jobs", If: compiling, Title: "Run fewer compile jobs", Told: "`cargo build -j 1` (or `test`, `install` with `-j 1`), `make -j1`: finished crates and files are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
 			askKernel,
-			{Fix: "lower_num_workers", Title: "Use less memory at once", Ways: []cause.Way{
+			{Fix: "lower_num_workers", If: when.All(inPython, when.Not(compiling)), Title: "Use less memory at once", Ways: []cause.Way{
 				{For: "Several processes", Text: "half as many: each usually holds its own copy of the data"},
-				{For: "A build", Text: "fewer jobs: `make -j2`, `cargo build -j 1`"},
-				{For: "Data in Python", Text: "`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`, float32 instead of float64"},
+				{For: "Data", Text: "read it in pieces: `pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`; shorter videos, fewer or smaller images"},
 				{For: "A model", Text: "a smaller or quantised one; in 16 bit, memory-mapped"},
 			}, Cost: "Some rewriting or time"},
+			{Fix: "lower_num_workers", If: when.Not(when.Any(inPython, compiling)), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
 			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},
