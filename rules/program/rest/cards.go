@@ -113,7 +113,7 @@ var cardCards = []cause.Card{
 	},
 	{
 		ID: "rest/card-tables", If: when.All(onCard, when.Not(model)),
-		Means:   "The driver refused[[ {asked}]].[[ {crumb}]] [[{free} of {total} was free. ]]The message does not say who holds the card. If it fails at once with any input, the card was already in use or a size is wrong; if only with large input, it is the input; if after a while, something is kept.",
+		Means:   "The driver refused[[ {asked}]].[[ {crumb}]] [[{free} of {total} was free. ]]The message does not say who holds the card. If it fails at once with any input, the card was most likely in use already; if only with large input, that input is too large; if after a while, something is kept.",
 		Figures: pieceOfCard,
 		Cures: []cause.Cure{
 			lookCard, lookAny, lookMac, lessWork,
@@ -124,7 +124,7 @@ var cardCards = []cause.Card{
 	},
 	{
 		ID: "rest/card", If: onCard,
-		Means:   "[[{asked} more was refused. ]][[{crumb} ]][[{free} of {total} was free. ]]The message does not say who holds the card. If it fails with the first, smallest input, the model or another program fills it; if only with large or long input, that input does; if after a while, something is kept.",
+		Means:   "[[{asked} more was refused. ]][[{crumb} ]][[{free} of {total} was free. ]]The message does not say who holds the card. If it fails with the first, smallest input, most likely the model or another program fills it; if only with large or long input, that input does; if after a while, something is kept.",
 		Figures: pieceOfCard,
 		Cures: []cause.Cure{
 			lookCard, lookAny, lookMac, lessWork,
@@ -190,7 +190,7 @@ var ramCards = []cause.Card{
 	},
 	{
 		ID: "rest/ram", If: inRAM,
-		Means: "[[{asked} was refused. ]]It is system memory (RAM), not graphics memory.[[ {ram} of it was free.]] If it fails at once, a limit, a wrong size or a machine that is already full is the cause; if only with large input, that input; if after a while, something grows.",
+		Means: "[[{asked} was refused. ]]It is system memory (RAM), not graphics memory.[[ {ram} of it was free.]] If it fails at once, the usual cause is a limit, a wrong size or a machine that is already full; if only with large input, that input; if after a while, something grows.",
 		Cures: []cause.Cure{
 			windowsRAM, windowsLook, linuxLook, lookMac,
 			{Fix: "stream_dataset", If: byCode, Title: "Process the data in parts", Told: "If a tenth of the input runs, read, compute and write it part by part; 32-bit numbers take half of 64.", Cost: "some rewriting"},
