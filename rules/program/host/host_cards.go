@@ -78,11 +78,7 @@ var kernelCards = []cause.Card{
 		Headline: "killed one of {count} {team} processes, which held {together} together",
 		Means:    "No single process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is usually one program's workers, each with its own copy of what it loads.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Run half as many {team} processes", Told: "Each one less frees about {each}.", Ways: []cause.Way{
-				{For: "Data loader", Text: "`num_workers=2` (0 shows what the main process needs alone)"},
-				{For: "Pool, joblib", Text: "half of today's number: `Pool(processes=...)`, `n_jobs=...`"},
-				{For: "A server", Text: "its option for workers or connections"},
-			}, Cost: "Slower"},
+			{Fix: "lower_num_workers", Title: "Run half as many {team} processes", Told: "Each one less frees about {each}. Data loader: `num_workers=2`. Pool or joblib: half of today's `Pool(processes=...)` or `n_jobs=...`. A server: its option for workers or connections.", Cost: "Slower"},
 			{Fix: "stream_dataset", If: inPython, Title: "Share large arrays between the workers", Told: "Open them with `np.load(path, mmap_mode=\"r\")` inside the worker, instead of a list or DataFrame in the parent: forked workers copy Python objects bit by bit as they touch them.", Cost: "Some rewriting"},
 			{Fix: "raise_memory_limit", If: capped, Steps: limitSteps, Title: "Raise the limit", Cost: "Less for the rest of the machine"},
 			{Fix: "add_swap", If: uncapped, Title: "Add swap, if it was close", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
@@ -149,11 +145,7 @@ var kernelCards = []cause.Card{
 				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
-			{Fix: "lower_num_workers", Title: "Use less memory", If: inPython, Ways: []cause.Way{
-				{For: "Several processes", Text: "fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's"},
-				{For: "One process", Text: "read data in parts or memory-mapped"},
-				{For: "A model", Text: "load it in 16 bit, from safetensors"},
-			}, Cost: "Some speed"},
+			{Fix: "lower_num_workers", Title: "Use less memory", If: inPython, Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Ways: []cause.Way{
 				{For: "One large input", Text: "a part of it at a time, a coarser resolution, or fewer threads"},
 				{For: "Its own setting", Text: "{bounded}"},
@@ -216,7 +208,7 @@ func fullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
 func oomdFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"ram": "", "swap": "", "swapped": "", "swarm": "", "unsaid": "", "most": "8G", "who": "systemd-oomd", "journal": "systemd-oomd", "group": "a whole cgroup (a terminal tab, a container or a desktop session)"}
 	if talos(c) {
-		out["who"], out["journal"], out["group"] = "the OOM controller of Talos Linux", "", "a whole cgroup, here that of a pod,"
+		out["who"], out["journal"], out["group"], out["unsaid"] = "the OOM controller of Talos Linux", "", "a whole cgroup, here that of a pod,", "It does so when processes of the node wait for memory too long (memory pressure), so some RAM may have been free."
 	}
 	if ram := ledger.Sized(c, "oomd_ram"); ram > 0 {
 		out["ram"], out["most"] = units.Amount(ram), strconv.FormatInt(max(1, ram*6/10/units.GiB), 10)+"G"
@@ -224,9 +216,7 @@ func oomdFigures(c *ledger.Case) map[string]string {
 	switch {
 	case fullSwap(c):
 		out["swap"], out["swapped"] = units.Amount(ledger.Sized(c, "oomd_swap")), units.Amount(ledger.Sized(c, "oomd_swap_used"))
-	case talos(c):
-		out["unsaid"] = "It does so when processes of the node wait for memory too long (memory pressure), so some RAM may have been free."
-	case !swarm(c):
+	case !swarm(c) && !talos(c):
 		out["unsaid"] = "It does so when processes wait for memory too long (memory pressure), or when RAM and swap are both over 90 % full, so some RAM may have been free. Little or no swap makes such waits frequent."
 	}
 	if swarm(c) {

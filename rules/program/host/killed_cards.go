@@ -159,11 +159,7 @@ var killedCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", If: compiling, Title: "Run fewer compile jobs", Told: "`cargo build -j 1` (or `test`, `install` with `-j 1`), `make -j1`: finished crates and files are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
 			askKernel,
-			{Fix: "lower_num_workers", If: when.All(inPython, when.Not(compiling)), Title: "Use less memory at once", Ways: []cause.Way{
-				{For: "Several processes", Text: "half as many: each usually holds its own copy of the data"},
-				{For: "Data", Text: "read it in pieces: `pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`; shorter videos, fewer or smaller images"},
-				{For: "A model", Text: "a smaller or quantised one; in 16 bit, memory-mapped"},
-			}, Cost: "Some rewriting or time"},
+			{Fix: "lower_num_workers", If: when.All(inPython, when.Not(compiling)), Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
 			{Fix: "lower_num_workers", If: when.Not(when.Any(inPython, compiling)), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
 			swapForPeak,
 		},

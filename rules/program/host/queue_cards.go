@@ -49,8 +49,6 @@ func queueFigures(c *ledger.Case) map[string]string {
 	out, f := hostFigures(c), c.F()
 	out["figures"], out["fitting"], out["option"] = "", "", ""
 	switch {
-	case f.KilledRSS != nil && f.Limit != nil && f.KilledRSS.Bytes*2 < f.Limit.Bytes:
-		out["figures"] = fmt.Sprintf(" of %s; its last sample was %s", f.Limit, f.KilledRSS)
 	case f.KilledRSS != nil && f.Limit != nil:
 		out["figures"] = fmt.Sprintf(": %s used, %s asked for", f.KilledRSS, f.Limit)
 	case f.Limit != nil:
