@@ -72,7 +72,7 @@ var (
 		Cost: "Some seconds; seams are rarely seen.",
 	}
 	comfyCPUVAE = cause.Cure{
-		Fix: "cpu_offload", Title: "Run the VAE on the CPU (`--cpu-vae`)", Cost: "Minutes for each image.",
+		Fix: "cpu_offload", Title: "Run the VAE on the CPU: `--cpu-vae`", Cost: "Minutes for each image.",
 		Steps: comfyStart("", step.Change{Flag: "--cpu-vae"}),
 	}
 	comfyUnload = cause.Cure{
@@ -118,7 +118,7 @@ var comfyCore = []cause.Card{
 		Figures:  partLoaded,
 		Not:      "`--highvram`, `--gpu-only`: both leave less free.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Use PyTorch's attention (`--use-pytorch-cross-attention`)", Cost: "None; usually faster."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."},
 			comfyKeepFree, smallerFile,
 		},
 		Later:   "If the steps are too slow: try a smaller image.",
@@ -148,7 +148,7 @@ var comfyCore = []cause.Card{
 		Not:      "Fewer steps: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the present tile size; for a video VAE also half of temporal_size.", Cost: "Slower; small tiles can show seams."},
-			{Fix: "efficient_attention", Title: "Limit MIOpen's search (`MIOPEN_FIND_MODE=FAST`)", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
+			{Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
 			comfyUnload, comfyCPUVAE,
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py", comfyThread + "5759"},
@@ -242,14 +242,14 @@ var comfyCore = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in basic, split or sub-quadratic attention",
 		Means:    "The traceback shows split, sub-quadratic or basic attention[[, which asked for {asked}]]. It writes out a score matrix that grows with the square of the pixels; PyTorch's fused attention needs no such matrix.",
-		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention (`--use-pytorch-cross-attention`)", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "Split attention computes beforehand what it needs: even in its smallest slices that is more than is free on the card. The message names the largest square image that would fit now.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention (`--use-pytorch-cross-attention`)", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
@@ -270,7 +270,7 @@ var comfyCore = []cause.Card{
 		Means: "This ComfyUI uses dynamic VRAM, the loader of 2026, which pages weights in while it works. A refused request then mostly means that the work on the image is too large, or that the loader freed memory too late.",
 		Not:   "`--lowvram`: it does nothing under dynamic VRAM.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Keep VRAM free (`--vram-headroom`), or turn the loader off", Told: "Start with `--vram-headroom 1` (GB), then 2. If that fails: `--disable-dynamic-vram`. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
+			{Fix: "lowvram_mode", Title: "Set `--vram-headroom`, or turn the loader off", Told: "Start with `--vram-headroom 1` (GB), then 2. If that fails: `--disable-dynamic-vram`. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
 			fewerPixels,
 			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was often fixed in 2026. Manager: Update ComfyUI, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
 		},

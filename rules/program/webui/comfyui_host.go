@@ -67,7 +67,7 @@ var comfyHost = []cause.Card{
 		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The message says CUDA, but RAM was refused. On Windows about half of the RAM can be pinned at most, however much is free.",
 		Not:      "A smaller image: RAM was refused, not VRAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_mmap", Title: "Turn pinned memory off (`--disable-pinned-memory`)", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
+			{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
 			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed like this on many machines where 0.29 did not.", Cost: "Some minutes."},
 			smallerOnDisk,
 		},
@@ -167,7 +167,7 @@ var comfyBare = []cause.Card{
 				{For: "A wrapper's decode node (Hunyuan, Wan)", Text: "enable_vae_tiling on, with smaller tiles (spatial 128 to 256, temporal 16)"},
 			}, Cost: "slower, faint seams with small overlaps"},
 			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Half the frames need about half. To keep what was sampled, put Save Latent before the decoder and decode in a second run.", Cost: "a shorter or smaller video"},
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free (`--reserve-vram 2`)", Told: "As a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 2`", Told: "As a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/cli_args.py", "https://github.com/kijai/ComfyUI-HunyuanVideoWrapper"},
 	},

@@ -143,7 +143,7 @@ var comfyNodes = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
 			comfyTiles,
-			{Fix: "half_precision", Title: "Load the weights at 16 bit (`--force-fp16`)", If: when.Fact("weights_32"), Told: "If images turn black, also `--fp32-vae`.", Cost: "Hardly any loss of quality."},
+			{Fix: "half_precision", Title: "Load the weights at 16 bit: `--force-fp16`", If: when.Fact("weights_32"), Told: "If images turn black, also `--fp32-vae`.", Cost: "Hardly any loss of quality."},
 			{Fix: "upgrade_version", Title: "Use ROCm or ZLUDA in place of DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux with ROCm: they use less memory on the same card.", Cost: "A new installation."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
@@ -154,7 +154,7 @@ var comfyNodes = []cause.Card{
 		Headline: "could not decode the image on this AMD card",
 		Means:    "The VAE failed, which turns the latent into pixels. This is a usual place on AMD: MIOpen's convolutions can take several times the workspace that NVIDIA's take, so decoding can fail where sampling worked.",
 		Not:      "Fewer steps: the VAE needs the same.",
-		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Limit MIOpen's search (`MIOPEN_FIND_MODE=FAST`)", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "Run the VAE at 16 bit (`--bf16-vae`)", Told: "Many versions run it at 32 bit on AMD by default.", Cost: "No visible difference."}},
+		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "Run the VAE at 16 bit: `--bf16-vae`", Told: "Many versions run it at 32 bit on AMD by default.", Cost: "No visible difference."}},
 		Sources:  []string{comfyThread + "5341", comfyThread + "5759", comfyThread + "9547", "https://github.com/LykosAI/StabilityMatrix/pull/1469"}, Solved: 3,
 	},
 	{

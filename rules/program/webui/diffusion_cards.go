@@ -27,11 +27,11 @@ func plainDiffusers(c *ledger.Case) bool {
 
 var (
 	offloadModel = cause.Cure{
-		Fix: "cpu_offload", Title: "Offload idle components (`enable_model_cpu_offload`)", Kind: "python",
+		Fix: "cpu_offload", Title: "Offload idle components: `enable_model_cpu_offload`", Kind: "python",
 		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "Some seconds for each image; RAM for the whole model.",
 	}
 	offloadLayers = cause.Cure{
-		Fix: "lowvram_mode", Title: "Offload layer by layer (`enable_sequential_cpu_offload`)", Kind: "python",
+		Fix: "lowvram_mode", Title: "Offload layer by layer: `enable_sequential_cpu_offload`", Kind: "python",
 		Text: "pipe.enable_sequential_cpu_offload()   # instead of any other .to() or offload call", Cost: "Many times slower.",
 	}
 	quantTransformer = cause.Cure{
@@ -226,7 +226,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update to 5.6 or later, turn on partial loading", Told: "With the launcher; then in `invokeai.yaml`, and restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
-			{Fix: "restart_session", Title: "Until then: keep no models on the card (`vram: 0`)", Told: "In `invokeai.yaml`, then restart and load this model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
+			{Fix: "restart_session", Title: "Until then: keep no models on the card: `vram: 0`", Told: "In `invokeai.yaml`, then restart and load this model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/issues/6106", "https://github.com/invoke-ai/InvokeAI/blob/v4.0.0/invokeai/backend/model_manager/load/model_cache/model_locker.py", invokeLowVRAM},
@@ -250,7 +250,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Means:    "Denoising was done; the VAE failed, which turns the latent into pixels[[: {asked} more was refused]]. Its memory grows with the pixels; InvokeAI since 5.6 keeps 3 GB of working memory free by default.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Turn on tiled decoding (`force_tiled_decode`)", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
+			{Fix: "vae_tiling", Title: "Turn on tiled decoding: `force_tiled_decode`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
 			{Fix: "lowvram_mode", Title: "Raise `device_working_mem_gb`", Told: "In `invokeai.yaml` (5.6 and later; 3 by default), then restart:", Kind: "config", Text: "device_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."},
 			{Fix: "lower_resolution", Title: "Lower the resolution, then use the Upscaling tab", Told: "Half of both sides is a quarter of the pixels.", Cost: "One more step."},
 		},
@@ -317,7 +317,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Figures:  networkSize,
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Add it to your start command. If images turn black on a GTX 16xx: the next fix.", Kind: "config", Text: "--precision=float16", Cost: "Black images on GTX 16xx."},
-			{Fix: "lowvram_mode", Title: "Keep fewer models on the card (`--free_gpu_mem`)", Told: "In the same place. Also close other programs on the card (`nvidia-smi`).", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds for each image."},
+			{Fix: "lowvram_mode", Title: "Keep fewer models on the card: `--free_gpu_mem`", Told: "In the same place. Also close other programs on the card (`nvidia-smi`).", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds for each image."},
 			{Fix: "cpu_offload", Title: "Run on the CPU", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes for each image."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
@@ -344,7 +344,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "`max_split_size_mb`: it is for the card.",
 		Cures: []cause.Cure{
 			letWindowsPage,
-			{Fix: "restart_session", Title: "Keep one model loaded (`--max_loaded_models 1`)", Told: "A line in `invokeai.init`, then restart with the model you need.", Cost: "Models load again at every change."},
+			{Fix: "restart_session", Title: "Keep one model loaded: `--max_loaded_models 1`", Told: "A line in `invokeai.init`, then restart with the model you need.", Cost: "Models load again at every change."},
 			closeForRAM,
 		},
 		Later:   "Newer InvokeAI reads .safetensors with far less RAM.",
@@ -357,9 +357,9 @@ var invokeCards = slices.Concat([]cause.Card{
 		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card. On Windows RAM and page file count together.",
 		Not:      "`device_working_mem_gb`: it is for the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Lower the RAM cache (`max_cache_ram_gb`)", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: func(c *ledger.Case) bool { return !mostlyWindows(c) }},
+			{Fix: "raise_memory_limit", Title: "Lower the RAM cache: `max_cache_ram_gb`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: func(c *ledger.Case) bool { return !mostlyWindows(c) }},
 			letWindowsPage,
-			{Fix: "raise_memory_limit", Title: "Lower the RAM cache (`max_cache_ram_gb`)", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: mostlyWindows},
+			{Fix: "raise_memory_limit", Title: "Lower the RAM cache: `max_cache_ram_gb`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: mostlyWindows},
 			closeForRAM,
 		},
 		Sources: []string{invokeLowVRAM, "https://github.com/invoke-ai/InvokeAI/issues/7563"}, Solved: 1,

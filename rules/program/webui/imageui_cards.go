@@ -54,7 +54,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 		Cures: []cause.Cure{
 			boxed,
 			{Fix: "use_lower_quant", Title: "Use a pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7, SDXL 6.5. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "No visible difference."},
-			{Fix: "use_mmap", Title: "Load straight to the card (`--lowram`)", Cost: "VRAM while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
+			{Fix: "use_mmap", Title: "Load straight to the card: `--lowram`", Cost: "VRAM while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
 		},
 		Later:   "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
 		Sources: []string{a1111Code + "cmd_args.py", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/64", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/347"}, Solved: 1,
@@ -69,7 +69,7 @@ var a1111Work = []cause.Card{
 		Means:    "DirectML (AMD or Intel cards under Windows) does not tell PyTorch what is free, so the web UI cannot plan, and an image usually needs more memory than with ROCm or CUDA.[[ A request for {asked} was refused.]]",
 		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Turn on sub-quadratic attention (`--opt-sub-quad-attention`)", Cost: "Some speed.", Steps: a1111Flags("", step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
+			{Fix: "efficient_attention", Title: "Turn on sub-quadratic attention: `--opt-sub-quad-attention`", Cost: "Some speed.", Steps: a1111Flags("", step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
 			a1111Medvram, a1111Smaller,
 			{Fix: "upgrade_version", Title: "Use ZLUDA or ROCm in place of DirectML", Told: "ZLUDA: `--use-zluda` in lshqqytiger's fork; or PyTorch's ROCm wheels for Windows on RX 7000 and later.", Cost: "A new installation."},
 		},
@@ -214,7 +214,7 @@ var a1111Work = []cause.Card{
 		Cures: []cause.Cure{
 			letWindowsPage,
 			{Fix: "use_lower_quant", Title: "Use a pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7; SDXL 6.5. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "No visible difference."},
-			{Fix: "use_mmap", Title: "Load straight to the card (`--lowram`)", Cost: "VRAM while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
+			{Fix: "use_mmap", Title: "Load straight to the card: `--lowram`", Cost: "VRAM while loading.", Steps: a1111Flags("", step.Change{Flag: "--lowram"})},
 		},
 		Sources: []string{a1111Code + "cmd_args.py", a1111Thread + "7408"}, Solved: 1,
 	},

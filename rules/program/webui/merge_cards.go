@@ -112,9 +112,9 @@ var comfyMerge = []cause.Card{
 		Figures:  ownFigures,
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free (`--reserve-vram 4`)", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower.", If: planned},
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower.", If: planned},
 			fewerPixels,
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free (`--reserve-vram 4`)", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "Use ComfyUI's own nodes, where they exist for it", Told: "KSampler or SamplerCustomAdvanced in place of a sampler of {node}: they follow ComfyUI's memory plan.", Cost: "Part of the workflow must be rebuilt."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/XLabs-AI/x-flux-comfyui/blob/main/nodes.py"},

@@ -100,7 +100,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"lower_resolution", "Sample in pieces, or lower the resolution", "LTXV Looping Sampler: temporal_tile_size 80 or less, horizontal_tiles and vertical_tiles 2; otherwise fewer frames, half the width and height, then its spatial upscaler.", "Slower."},
 			{"use_lower_quant", "Load an fp8 or GGUF file", "Of the model and of its text encoder (T5 or Gemma).", "Slight loss of quality."},
-			{"lowvram_mode", "Keep more VRAM free (`--reserve-vram 4`)", "Start ComfyUI with `--reserve-vram 4`; LTX-2: its Low VRAM loaders in place of the usual ones.", slower},
+			{"lowvram_mode", "Keep more VRAM free: `--reserve-vram 4`", "Start ComfyUI with `--reserve-vram 4`; LTX-2: its Low VRAM loaders in place of the usual ones.", slower},
 		},
 	},
 	{
