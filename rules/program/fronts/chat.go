@@ -60,7 +60,7 @@ var OpenWebUI = program.Program{
 			Means:    "Without a card, embedding and reranking models are in RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
 			Cures: []cause.Cure{
 				apps.Cure("use_smaller_model", "Turn off the reranker", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
-				apps.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "RAM."),
+				apps.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "Less RAM for other programs."),
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/12150"},
 		},

@@ -45,12 +45,12 @@ const (
 var (
 	fewerPixels = cause.Cure{
 		Fix: "lower_resolution", Title: "Lower the resolution, upscale afterwards",
-		Told: "Empty Latent node: half the width and height (a quarter of the pixels) and batch_size 1. Image to image: scale the input image down instead; AnimateDiff: fewer frames, which are the batch. Then upscale with Ultimate SD Upscale, which works in tiles.",
+		Told: "Empty Latent node: half the width and height, batch_size 1 (image to image: a smaller input image; AnimateDiff: fewer frames). Then upscale in tiles with Ultimate SD Upscale.",
 		Cost: "One more step.",
 	}
 	fewerFrames = cause.Cure{
 		Fix: "lower_resolution", Title: "Fewer frames, then a lower resolution",
-		Told: "In the latent video node: half of `length` first, then a smaller width and height. Make a long video from several clips.",
+		Told: "Half of `length` (wrappers: num_frames) first, then a smaller width and height. Make a long video from several clips.",
 		Cost: "A shorter or smaller clip.",
 	}
 	smallerFile = cause.Cure{
@@ -118,7 +118,7 @@ var comfyCore = []cause.Card{
 		Figures:  partLoaded,
 		Not:      "`--highvram`, `--gpu-only`: both leave less free.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."},
 			comfyKeepFree, smallerFile,
 		},
 		Later:   "If the steps are too slow: try a smaller image.",
@@ -134,7 +134,7 @@ var comfyCore = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Use the tiled VAE node at once", Told: "VAE Decode (Tiled) in place of VAE Decode, or VAE Encode (Tiled) in place of VAE Encode: tile_size 256, overlap 64; for a video VAE also temporal_size 16. This skips the failed try.", Cost: "Faint seams between tiles."},
 			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "The VAE's memory grows with pixels times frames.", Cost: "A smaller result."},
-			{Fix: largerPageFile.Fix, Title: "If the program closed: a larger page file", Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
+			{Fix: largerPageFile.Fix, Title: "If the program closed: enlarge the page file", Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
 			{Fix: comfyCPUVAE.Fix, Title: comfyCPUVAE.Title, Steps: comfyCPUVAE.Steps, Cost: comfyCPUVAE.Cost, If: when.Not(inForge)},
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
@@ -147,7 +147,7 @@ var comfyCore = []cause.Card{
 		Figures:  amdScratch,
 		Not:      "Fewer steps: sampling was done.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the present tile size; for a video VAE also half of temporal_size.", Cost: "Slower; small tiles can show seams."},
+			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "In the node that decodes: half of the present tile size; for a video VAE also half of temporal_size.", Cost: "Slower; small tiles can show seams."},
 			{Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
 			comfyUnload, comfyCPUVAE,
 		},
@@ -160,7 +160,7 @@ var comfyCore = []cause.Card{
 		Means:    "Sampling was done. The VAE failed on the whole image, ComfyUI tried again in tiles, and one tile did not fit either. Most often the card is nearly full of models that were not unloaded, or of another program; with video a tile of many frames can also be too large.",
 		Not:      "Fewer steps: sampling was done.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, then 128; for a video VAE temporal_size 16, then 8.", Cost: "Slower; small tiles can show seams."},
+			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, then 128; for a video VAE temporal_size 16, then 8.", Cost: "Slower; small tiles can show seams."},
 			comfyKeepFree, comfyUnload,
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "12823", comfyThread + "2431"}, Solved: 2,
@@ -242,14 +242,14 @@ var comfyCore = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in basic, split or sub-quadratic attention",
 		Means:    "The traceback shows split, sub-quadratic or basic attention[[, which asked for {asked}]]. It writes out a score matrix that grows with the square of the pixels; PyTorch's fused attention needs no such matrix.",
-		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "Split attention computes beforehand what it needs: even in its smallest slices that is more than is free on the card. The message names the largest square image that would fit now.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention: `--use-pytorch-cross-attention`", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
@@ -257,7 +257,6 @@ var comfyCore = []cause.Card{
 		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory while it moved a model to the card",
 		Means:    "It failed while weights went to the card. ComfyUI plans such a move by what is free and splits a model that is too large. So most often something else took memory meanwhile, or LoRA patches were computed on top.",
-		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). Close a second ComfyUI, games, browsers.", Cost: "Free."},
 			comfyKeepFree, smallerFile,

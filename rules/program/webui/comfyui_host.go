@@ -108,7 +108,7 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) },
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "[[A request for {asked} of system memory was refused. ]]ComfyUI reads each model into RAM at about its size on disk, keeps there what it moves off the card, and holds images and frames there as 32-bit floats.",
 		Not:      "`--lowvram`: it keeps more in RAM.",
 		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},

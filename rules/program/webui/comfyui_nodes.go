@@ -47,7 +47,7 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Block swap keeps the swapped part of the video model in RAM, beside the text encoder and the other models that ComfyUI keeps there.",
 		Not:      "More blocks to swap: that needs more RAM.",
 		Cures: []cause.Cure{
@@ -63,7 +63,7 @@ var comfyNodes = []cause.Card{
 		Means:    "WanVideoWrapper loads and moves its model by itself, so ComfyUI's memory options hardly reach it. The node WanVideo BlockSwap decides how many weights are on the card (14B has 40 blocks); activations grow with frames and resolution.",
 		Not:      "`--lowvram`: the wrapper does not follow it.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader: blocks_to_swap 20 or 10 more than now, up to 40 for 14B; Model Loader: load_device offload_device.", Cost: "Some speed, and RAM for those blocks."},
+			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader: blocks_to_swap 10 more than now (20 to start with), up to 40 for 14B; Model Loader: load_device offload_device.", Cost: "Some speed, and RAM for those blocks."},
 			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Lower num_frames (4n+1), or 480p; long clips: WanVideo Context Options, 81 frames at a time.", Cost: "A shorter or smaller clip."},
 			{Fix: "upgrade_version", Title: "If it worked before an update", Told: "Delete Triton's cache (the folder `.triton` in your home and `torchinductor_*` in the temp folder): stale kernels raised memory use after updates.", Cost: "It compiles once more."},
 		},
@@ -85,7 +85,7 @@ var comfyNodes = []cause.Card{
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			comfyKeepFree,
-			{Fix: "use_lower_quant", Title: "A smaller quantisation, fewer LoRAs", Told: "Unet Loader (GGUF): the next smaller file (Q4_K_S is half of Q8_0); Unet Loader (GGUF/Advanced): patch_on_device off.", Cost: "Some loss of quality."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation, fewer LoRAs", Told: "Unet Loader (GGUF): the next smaller file (Q4_K_S is half of Q8_0); Unet Loader (GGUF/Advanced): patch_on_device off.", Cost: "Some loss of quality."},
 			fewerPixels,
 		},
 		Sources: []string{"https://github.com/city96/ComfyUI-GGUF/blob/main/nodes.py"},

@@ -226,7 +226,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update to 5.6 or later, turn on partial loading", Told: "With the launcher; then in `invokeai.yaml`, and restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
-			{Fix: "restart_session", Title: "Until then: keep no models on the card: `vram: 0`", Told: "In `invokeai.yaml`, then restart and load this model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
+			{Fix: "restart_session", Title: "Until then set `vram: 0`", Told: "In `invokeai.yaml`, then restart and load this model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/issues/6106", "https://github.com/invoke-ai/InvokeAI/blob/v4.0.0/invokeai/backend/model_manager/load/model_cache/model_locker.py", invokeLowVRAM},
@@ -338,7 +338,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "System memory refused[[ {asked}]]: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and also keeps the model before it there; 16 GB can be too little.",
 		Figures:  refusedWithRoom,
 		Not:      "`max_split_size_mb`: it is for the card.",
@@ -353,7 +353,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card. On Windows RAM and page file count together.",
 		Not:      "`device_working_mem_gb`: it is for the card.",
 		Cures: []cause.Cure{

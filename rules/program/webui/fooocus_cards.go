@@ -55,7 +55,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	{
 		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for crashes like this. On Windows RAM and page file count together.[[ A request for {asked} was refused.]]",
 		Not:      "`--always-low-vram`: it keeps more in RAM.",
 		Cures: []cause.Cure{

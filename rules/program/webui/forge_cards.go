@@ -126,7 +126,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), If: inForge,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Models pass through RAM at their size on disk (Flux with T5: 16 to 33 GB), and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
 		Not:      "Lower GPU Weights: that keeps more in RAM.",
 		Cures: []cause.Cure{

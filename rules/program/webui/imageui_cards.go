@@ -35,7 +35,7 @@ var (
 	}
 	a1111Smaller = cause.Cure{
 		Fix: "lower_resolution", Title: "Lower the resolution, upscale afterwards", Cost: "One more step.",
-		Told: "Smaller width and height (made for 512 x 512: SD 1.5; for 1024 x 1024: SDXL), Batch size 1, Hires. fix off; then tab Extras, or Ultimate SD Upscale in img2img. Half of both sides is a quarter of the pixels.",
+		Told: "Lower width and height (SD 1.5 not above 512 x 512, SDXL 1024 x 1024), Batch size 1, Hires. fix off; then upscale in tab Extras or with Ultimate SD Upscale.",
 	}
 	a1111SDP = cause.Cure{
 		Fix: "efficient_attention", Title: "Turn on a memory-efficient attention", Cost: "None; usually faster.",
@@ -44,7 +44,7 @@ var (
 
 var a1111Cards = slices.Concat([]cause.Card{
 	roomLeft("a1111/room-left", a1111Only, a1111Medvram, a1111Thread+"13878", a1111Thread+"10403"),
-	othersHold("a1111/others-hold", "The web UI", a1111Only, a1111Code+"memmon.py"),
+	othersHold("a1111/others-hold", "the web UI", a1111Only, a1111Code+"memmon.py"),
 	{
 		ID: "a1111/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), If: func(c *ledger.Case) bool { return c.In("a1111") },
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -148,7 +148,7 @@ var a1111Work = []cause.Card{
 		Means:    "The first pass worked; the second, at the higher resolution, failed. At a factor of 2 it has four times the pixels, for the whole batch at once.",
 		Not:      "Fewer hires steps: each needs the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower Upscale by, or upscale in tiles", Told: "A lower factor (1.5 has 0.56 of the pixels of 2) and Batch size 1 (raise Batch count instead). Or Hires. fix off, then img2img with the script Ultimate SD Upscale.", Cost: "A smaller result, or one more step."},
+			{Fix: "lower_resolution", Title: "Lower the hires factor, or upscale in tiles", Told: "A lower factor (1.5 has 0.56 of the pixels of 2) and Batch size 1 (raise Batch count instead). Or Hires. fix off, then img2img with the script Ultimate SD Upscale.", Cost: "A smaller result, or one more step."},
 			a1111SDP, a1111Tiled,
 		},
 		Sources: []string{a1111Code + "processing.py", a1111Thread + "11960", a1111Thread + "7002"}, Solved: 2,
@@ -224,7 +224,7 @@ var a1111Work = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while it put a checkpoint on the card",
 		Means:    "SD 1.5 has about 2 GB of weights at 16 bit, SDXL 7 with its text encoders. Switching models can need both for a moment, and so can an SDXL refiner beside its base.",
-		Not:      "Fewer steps: it failed on the weights.",
+		Not:      "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			a1111Medvram,
 			{Fix: "use_lower_quant", Title: "Keep one checkpoint loaded, with FP8 weights", Told: "Settings, Stable Diffusion: Maximum number of checkpoints loaded at the same time 1; Optimizations: FP8 weight Enable (1.8 and later); Refiner: None.", Cost: "Slight loss of quality."},

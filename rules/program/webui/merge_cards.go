@@ -70,11 +70,10 @@ var comfyMerge = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to a GGUF model",
 		Means:    "The GGUF loader keeps LoRAs beside its quantised weights and adds them when a layer is used; weights that are not quantised are patched at once, at 32 bit on the card. That patching failed, not a sampling step.",
-		Not:      "Fewer steps: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Run it once without the LoRA", Told: "Bypass the LoRA node (Ctrl+B). If it runs then: Unet Loader (GGUF/Advanced) with patch_on_device off, and one LoRA instead of several.", Cost: "A test of a minute."},
 			comfyKeepFree,
-			{Fix: "use_lower_quant", Title: "A smaller quantisation", Told: "Unet Loader (GGUF): the next smaller file (Q4_K_S is half of Q8_0), and a GGUF or fp8 text encoder.", Cost: "Some loss of quality."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation", Told: "Unet Loader (GGUF): the next smaller file (Q4_K_S is half of Q8_0), and a GGUF or fp8 text encoder.", Cost: "Some loss of quality."},
 		},
 		Sources: []string{ggufNodes, comfyCode + "comfy/lora.py"},
 	},
@@ -83,7 +82,6 @@ var comfyMerge = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to the model",
 		Means:    "ComfyUI adds a LoRA to one weight after the other, at 32 bit on the card, and keeps the originals in RAM. That needs VRAM beside the model; it failed there, not in a sampling step.",
-		Not:      "Fewer steps: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Unload models, then try one LoRA at a time", Told: "Manager: Unload Models, or restart ComfyUI; bypass the LoRA nodes (Ctrl+B) and bring them back one by one.", Cost: "Some minutes."},
 			comfyKeepFree, smallerFile,
@@ -96,7 +94,6 @@ var comfyMerge = []cause.Card{
 		Headline: "ran out of graphics memory while a node built a network on the card[[ ({network})]]",
 		Means:    "The traceback makes the layers of a network[[ of {network}]] directly on the card, without ComfyUI's loader: ComfyUI does not plan for that, so models of earlier nodes may still be on the card.",
 		Figures:  network,
-		Not:      "Fewer steps: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Manager: Unload Models (or restart ComfyUI) and run this workflow alone, or this model in a workflow of its own.", Cost: "Models load again."},
 			{Fix: "cpu_offload", Title: "Set that node to CPU, offload or a smaller model", Told: "In the red node, where it has such a setting; update it in the Manager.", Cost: "That node is slower."},
@@ -115,7 +112,7 @@ var comfyMerge = []cause.Card{
 			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower.", If: planned},
 			fewerPixels,
 			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it: more of the weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower."},
-			{Fix: "upgrade_version", Title: "Use ComfyUI's own nodes, where they exist for it", Told: "KSampler or SamplerCustomAdvanced in place of a sampler of {node}: they follow ComfyUI's memory plan.", Cost: "Part of the workflow must be rebuilt."},
+			{Fix: "upgrade_version", Title: "Use ComfyUI's own nodes, where available", Told: "KSampler or SamplerCustomAdvanced in place of a sampler of {node}: they follow ComfyUI's memory plan.", Cost: "Part of the workflow must be rebuilt."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/XLabs-AI/x-flux-comfyui/blob/main/nodes.py"},
 	},

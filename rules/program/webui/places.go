@@ -17,7 +17,7 @@ import (
 
 var (
 	largerPageFile = cause.Cure{
-		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.",
+		Fix: "raise_pagefile", Title: "Enlarge the page file", Cost: "Disk space, a restart.",
 		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", select an SSD with room, Custom size, 16384 to 49152 MB (more than now), Set, OK, restart.",
 	}
 	closeForRAM = cause.Cure{
@@ -27,7 +27,7 @@ var (
 	// roomSystems are what to look at where the log does not show the system.
 	roomSystems = []cause.Way{
 		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
-		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: is RAM full, or does the driver report an error?"},
+		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: look for full RAM or an error of the driver"},
 	}
 )
 
@@ -79,7 +79,7 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
 			{Fix: "restart_session", Title: "Restart it with nothing else on the card", Told: "Close all its windows, check that no python process is left, and start it once. Turning off the browser's hardware acceleration frees some hundred MB.", Cost: "Models load again."},
-			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1; video: fewer frames at a time. A VAE in tiles, where the node or program has it.", Cost: "A smaller result."},
+			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1, tiles where the node has them; video: fewer frames at a time.", Cost: "A smaller result."},
 		},
 		Sources: sources,
 	}

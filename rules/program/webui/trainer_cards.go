@@ -143,7 +143,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Means:    "It failed while weights went to the card[[; {mine} of {total} were in use already]]. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3; SD 1.5 is 4 in all; at 16 bit half of that. Text encoders and VAE need not be on the card while only the UNet is trained.",
 		Not:      "A smaller batch: it failed on the weights.",
 		Cures: []cause.Cure{
-			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Before RTX 30: fp16 and `--full_fp16`, which can diverge."},
+			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or later; before it `--mixed_precision fp16 --full_fp16`, which can diverge."},
 			kohyaCache,
 			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", Told: "`--optimizer_type AdamW8bit --gradient_checkpointing`, for the steps that follow. If all weights are trained: a LoRA instead (`sdxl_train_network.py`).", Cost: "A third slower."},
 		},
@@ -174,7 +174,7 @@ var kohyaCards = ofCard([]cause.Card{
 	{
 		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, inRAM...), killed...),
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Models are read into RAM first, each data loader worker is a process of its own with its memory, and latents cached without `--cache_latents_to_disk` stay in RAM.",
 		Not:      "`--gradient_checkpointing`: it saves VRAM, not RAM.",
 		Cures: []cause.Cure{
@@ -244,7 +244,7 @@ var framepackCards = ofCard([]cause.Card{
 	{
 		ID: "framepack/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not of VRAM",
+		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",
 		Not:      "GPU Inference Preserved Memory: it keeps more in RAM.",
 		Cures:    []cause.Cure{letWindowsPage, closeForRAM, notOn("windows", cause.Cure{Fix: moreSwap.Fix, Title: "On Linux: add swap", Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost})},
