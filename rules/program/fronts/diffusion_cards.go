@@ -23,7 +23,7 @@ var (
 // buffer is about it.
 func vaeBuffer(c *ledger.Case) map[string]string {
 	x, ok := c.Fact("diffusion_part")
-	if !ok || x.Size == nil || !strings.Contains(strings.ToLower(x.Text), "vae") {
+	if !ok || x.Size == nil || x.Size.Bytes == ledger.Requested(c) || !strings.Contains(strings.ToLower(x.Text), "vae") {
 		return map[string]string{"vae": ""}
 	}
 	return map[string]string{"vae": units.Amount(x.Size.Bytes)}
@@ -127,7 +127,7 @@ var diffusionCards = []cause.Card{
 		ID: "stable-diffusion.cpp/host", Kinds: ggml.RefusedKinds, If: ledger.InHost,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused[[ {asked} of]] system memory",
-		Means:    "System memory (RAM) was refused[[, {asked}]], not the card's. It holds weights that are kept off the card, and a file that is converted while it loads twice for a moment.",
+		Means:    "System memory (RAM) was refused[[, {asked}]], not the card's. RAM holds the weights that are kept off the card; a file that is converted while it loads takes twice its size for a moment.",
 		Cures: []cause.Cure{
 			as("close_other_apps", "Close other programs that use RAM", "free"),
 			as("use_mmap", "Map the file instead of copying it (mmap)", "free"),

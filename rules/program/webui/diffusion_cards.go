@@ -55,7 +55,7 @@ var diffusersCards = ofCard([]cause.Card{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
-		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} of {total} were in use when it failed. ]]They run one after another, so it is enough to move each one when it runs.",
+		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another, so it is enough to move each one when it runs.",
 		Not:      "A smaller image: it failed on the weights. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
@@ -312,7 +312,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of graphics memory and loads the model at 32 bit",
-		Means:    "\"Using more accurate float32 precision\": every weight takes 4 bytes instead of 2.[[ The UNet, {network} million parameters, takes {whole} and would take {half} at 16 bit;]][[ text encoder and VAE come on top, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
+		Means:    "\"Using more accurate float32 precision\": every weight takes 4 bytes instead of 2.[[ The UNet, {network} million parameters, takes {whole} and would take {half} at 16 bit.]][[ Text encoder and VAE come on top, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
 		Not:      "Editing models.yaml: \"restoring None\" and \"not a known model name\" only follow from this failure.",
 		Figures:  networkSize,
 		Cures: []cause.Cure{

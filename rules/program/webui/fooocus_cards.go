@@ -27,7 +27,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "reached PyTorch's limit on this Mac, {limit}",
-		Means:    "{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. SDXL, which Fooocus runs, has about 7 GB of weights.",
+		Means:    "[[{guess}. ]]{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. Fooocus runs SDXL, with about 7 GB of weights.",
 		Figures:  macLimit,
 		Not:      "Fewer steps: each needs the same. `PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
 		Cures: []cause.Cure{
@@ -105,7 +105,10 @@ var fooocusCards = slices.Concat([]cause.Card{
 // macLimit takes the ceiling apart: macOS recommends two thirds of the memory of
 // Macs up to 36 GB.
 func macLimit(c *ledger.Case) map[string]string {
-	out := map[string]string{"recommended": "", "ram": ""}
+	out := map[string]string{"recommended": "", "ram": "", "guess": ""}
+	if !c.In("fooocus") {
+		out["guess"] = "The line \"Total time\" is how Fooocus ends a run, so this is most likely Fooocus"
+	}
 	recommended := float64(c.F().Limit.Bytes) / 1.7 / float64(units.GiB)
 	for _, ram := range []float64{8, 16, 24, 32} {
 		if math.Abs(recommended-ram*2/3) < 0.02 {

@@ -127,7 +127,7 @@ var kohyaCards = ofCard([]cause.Card{
 		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it put the model on the card",
-		Means:    "It failed before the first step, while `accelerator.prepare` put the model on the card[[; {mine} of {total} were in use already]]. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
+		Means:    "It failed before the first step, while `accelerator.prepare` put the model on the card[[; {mine} of {total} was in use already]]. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
 		Not:      "A smaller batch or resolution: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "fp16"}, step.Change{Flag: "--full_fp16"}), Cost: "fp16 can diverge; RTX 30 and later: bf16."},
@@ -140,7 +140,7 @@ var kohyaCards = ofCard([]cause.Card{
 		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while a model went to the card",
-		Means:    "It failed while weights went to the card[[; {mine} of {total} were in use already]]. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3; SD 1.5 is 4 in all; at 16 bit half of that. Text encoders and VAE need not be on the card while only the UNet is trained.",
+		Means:    "It failed while weights went to the card[[; {mine} of {total} was in use already]]. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3; SD 1.5 is 4 in all; at 16 bit half of that. Text encoders and VAE need not be on the card while only the UNet is trained.",
 		Not:      "A smaller batch: it failed on the weights.",
 		Cures: []cause.Cure{
 			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or later; before it `--mixed_precision fp16 --full_fp16`, which can diverge."},
