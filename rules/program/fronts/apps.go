@@ -31,7 +31,7 @@ func spells(settings map[string]string) map[string]func(*ledger.Case) []step.Ste
 		out[fix] = func(c *ledger.Case) []step.Step {
 			if fix == "fewer_gpu_layers" && !ggml.LayersKnown(c) {
 				return []step.Step{
-					{Kind: "text", Text: "N is half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
+					{Kind: "text", Text: "N: half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
 					{Kind: kind, Text: strings.ReplaceAll(text, "%d", "N")},
 				}
 			}
@@ -81,7 +81,7 @@ var LocalAI = app(program.Program{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
 	},
 	Titles: map[string]string{
-		"fewer_gpu_layers": "Fewer layers on the card, in the model's YAML", "lower_context": "A shorter context, in the model's YAML",
+		"fewer_gpu_layers": "Lower `gpu_layers` in the model's YAML", "lower_context": "Lower `context_size` in the model's YAML",
 		"restart_session": "Keep one model loaded at a time",
 	},
 }, map[string]string{
@@ -191,7 +191,7 @@ var Tabby = app(program.Program{
 	"fewer_gpu_layers":  "config [model.completion.local]   # in ~/.tabby/config.toml; the chat model has [model.chat.local]\nmodel_id = \"StarCoder-1B\"   # your own\nnum_gpu_layers = %d",
 	"lower_context":     "config [model.completion.local]   # in ~/.tabby/config.toml\nmodel_id = \"StarCoder-1B\"   # your own\ncontext_size = %d",
 	"lower_parallel":    "text Start `tabby serve` with `--parallelism 1`, which is the default.",
-	"use_lower_quant":   "text Tabby's registry has each model in one size: choose a smaller one, such as StarCoder-1B or Qwen2.5-Coder-1.5B.",
+	"use_lower_quant":   "text Tabby's registry has each model in one quantisation: choose a smaller model, such as StarCoder-1B or Qwen2.5-Coder-1.5B.",
 	"use_smaller_model": "text Choose a smaller model with `--model`; without `--chat-model` no second model is loaded.",
 	"upgrade_version":   "shell docker pull tabbyml/tabby",
 })
@@ -202,8 +202,8 @@ var ChatGLMCpp = app(program.Program{
 	Proofs:  []string{"chatglm.cpp/", "chatglm_cpp/"},
 	Sources: program.Sources{"chatglm.cpp/main.cpp": "--max_length --max_context_length"},
 }, map[string]string{
-	"lower_context":    "text Start it with `--max_length 1024 --max_context_length 512`.",
-	"lower_batch_size": "text Start it with `--max_context_length 512`.",
+	"lower_context":    "text Start it with lower `--max_length` and `--max_context_length`, for example 1024 and 512.",
+	"lower_batch_size": "text Start it with a lower `--max_context_length`, for example 512.",
 	"use_lower_quant":  "text Convert the model again at fewer bits: `python3 chatglm_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
 	"upgrade_version":  "shell pip install -U chatglm-cpp",
 })
@@ -213,10 +213,10 @@ var QwenCpp = app(program.Program{
 	Proofs:  []string{"qwen.cpp/", "qwen_cpp/"},
 	Sources: program.Sources{"qwen.cpp/main.cpp": "--max_length --max_context_length"},
 }, map[string]string{
-	"lower_context":    "text Start it with `--max_length 1024 --max_context_length 512`.",
-	"lower_batch_size": "text Start it with `--max_context_length 512`.",
+	"lower_context":    "text Start it with lower `--max_length` and `--max_context_length`, for example 1024 and 512.",
+	"lower_batch_size": "text Start it with a lower `--max_context_length`, for example 512.",
 	"use_lower_quant":  "text Convert the model again at fewer bits: `python3 qwen_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
-	"upgrade_version":  "text qwen.cpp is no longer developed: llama.cpp and what is built on it run Qwen's GGUF files and need less memory.",
+	"upgrade_version":  "text qwen.cpp is no longer developed: llama.cpp runs Qwen's GGUF files.",
 })
 
 // LLamaSharp is the binding for .NET.

@@ -37,8 +37,8 @@ func yaml(lines string) func(*ledger.Case) []step.Step {
 
 // oneModel keeps one model loaded at a time.
 var oneModel = cause.Cure{
-	Fix: "restart_session", Title: "See what is on the card, and keep one model at a time", Cost: "reloading when you switch",
-	Told: "Run `nvidia-smi`: if an earlier model of LocalAI's is still there, set this in LocalAI's environment (Docker: `-e`) and restart it. It then unloads one model before it loads the next.",
+	Fix: "restart_session", Title: "Keep one model loaded at a time", Cost: "reloading when you switch",
+	Told: "Run `nvidia-smi`: if an earlier model of LocalAI is still on the card, set this in LocalAI's environment (Docker: `-e`) and restart it. It then unloads one model before it loads the next.",
 	Steps: func(c *ledger.Case) []step.Step {
 		if dialect.OldBuild(c) {
 			return []step.Step{{Kind: "config", Text: "SINGLE_ACTIVE_BACKEND=true"}}
@@ -51,31 +51,30 @@ var localAICards = []cause.Card{
 	{
 		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and less was free. Either the card is too small for them, with about 1 GiB more for cache and working memory, or an earlier model that LocalAI keeps loaded is still there: the log shows neither size. Lines after this one only try other backends.",
-		Not:   "A shorter context: it failed before any was made.",
+		Means: "LocalAI's llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and less was free. Either the card is too small for them, or something else is on it, often an earlier model that LocalAI keeps loaded. LocalAI may then try other backends; their errors only follow.",
+		Not:   "A shorter context alone: it failed on the weights.",
 		Cures: []cause.Cure{
 			oneModel,
-			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-				Told:  "In the model's YAML in the models folder, then restart LocalAI; 10 if it is refused again[[ (a 7B or 8B model has 33 layers, here of about {layer})]].",
+			{Fix: "fewer_gpu_layers", Title: "Lower `gpu_layers`", Cost: "slower",
+				Told:  "In the model's YAML in the models folder, then restart LocalAI; 10 if it is refused again[[ (a 7B or 8B model has 33 layers, then of about {layer})]].",
 				Steps: yaml("gpu_layers: 20")},
-			{Fix: "use_lower_quant", Title: "Or a smaller file of the same model", Cost: "slight loss of quality",
-				Told: "Q4_K_M takes about three quarters of a Q6_K[[ ({quarter} instead of {asked})]] and keeps full speed; put its name in the YAML: `parameters:`, `model: NAME.Q4_K_M.gguf` (the new file)."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation", Cost: "slight loss of quality",
+				Told: "Q4_K_M takes about three quarters of a Q6_K[[ ({quarter} instead of {asked})]]; put its name in the YAML: `parameters:`, `model: NAME.Q4_K_M.gguf` (the new file)."},
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go", "https://github.com/mudler/LocalAI/issues/1946"},
 	},
 	{
 		ID: "localai/context", Kinds: ggml.RefusedKinds, If: ggml.Device("kv", "compute"), Figures: localFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context did not fit on the card",
-		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
-		Not:   "A smaller file of the model alone: the weights are in.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: KV cache or compute buffer did not fit on the card",
+		Means: "The weights fit; {asked} for the KV cache or the compute buffer did not. Both grow with `context_size` in the model's YAML[[ ({context} tokens here)]]. Another model that LocalAI keeps loaded may also hold part of the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "A shorter context, with an 8-bit cache", Cost: "shorter conversations",
+			{Fix: "lower_context", Title: "Lower `context_size`, use an 8-bit KV cache", Cost: "shorter conversations",
 				Told: "In the model's YAML in the models folder, then restart LocalAI. The 8-bit cache takes about half and needs flash attention.",
 				Steps: func(c *ledger.Case) []step.Step {
 					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", ggml.ContextToSet(c))}}
 				}},
 			oneModel,
-			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the same YAML; LocalAI asks for all layers otherwise.",
+			{Fix: "fewer_gpu_layers", Title: "Lower `gpu_layers`", Cost: "slower", Told: "In the same YAML; by default LocalAI asks for all layers.",
 				Steps: func(c *ledger.Case) []step.Step {
 					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", ggml.LayersToSet(c))}}
 				}},
@@ -85,11 +84,11 @@ var localAICards = []cause.Card{
 	{
 		ID: "localai/running", Kinds: ggml.AtWork, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory while it answered",
-		Means: "The model was loaded with all that LocalAI put on the card, and the scratch memory that grows with a prompt found nothing left. No size is printed: a few hundred MB is usual. A second model that stays loaded on the card is the other common reason.",
+		Means: "The model was loaded; the working memory of a prompt did not fit beside it. No size is printed: a few hundred MB are usual, more with a long prompt. Another model that stays loaded on the card is a common reason.",
 		Cures: []cause.Cure{
 			oneModel,
-			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the model's YAML in the models folder, then restart LocalAI. All layers of a 7B are 33; lower it until it holds.", Steps: yaml("gpu_layers: 28")},
-			{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations", Told: "In the same YAML.", Steps: func(c *ledger.Case) []step.Step {
+			{Fix: "fewer_gpu_layers", Title: "Lower `gpu_layers`", Cost: "slower", Told: "In the model's YAML in the models folder, then restart LocalAI. A 7B model has 33 layers; lower it until it runs.", Steps: yaml("gpu_layers: 28")},
+			{Fix: "lower_context", Title: "Lower `context_size`", Cost: "shorter conversations", Told: "In the same YAML.", Steps: func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", ggml.ContextToSet(c))}}
 			}},
 		},
@@ -100,28 +99,26 @@ var localAICards = []cause.Card{
 var gpt4AllCards = []cause.Card{
 	{
 		ID: "gpt4all/fallback", Kinds: ggml.RefusedKinds, Said: []string{"GPU loading failed"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the model on the card, and runs it on the processor",
-		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
-		Not:   "Restarting: it falls back again as long as the model is set so large.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not load the model on the card and runs it on the CPU",
+		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the CPU by itself, which works but is slower. The card must hold all layers and the context that are set for this model.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Fewer GPU layers for this model", Cost: "slower than all on the card", Kind: "ui", Text: "Settings, Model, choose the model: GPU Layers 20 (100 means all); then reload it"},
-			{Fix: "lower_context", Title: "Or a shorter context length", Cost: "shorter conversations", Kind: "ui", Text: "Settings, Model: Context Length 2048; then reload the model"},
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower than all on the card", Kind: "ui", Text: "Settings, Model, choose the model: GPU Layers 20 (100 means all); then reload it"},
+			{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations", Kind: "ui", Text: "Settings, Model: half of the present Context Length; then reload the model"},
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: []string{"gpt4all/gpt4all-chat/src/chatllm.cpp", "gpt4all/gpt4all-chat/qml/ModelSettings.qml"},
 	},
 	{
 		ID: "gpt4all/vulkan", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(onVulkan, bare),
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: the card refused memory",
-		Means: "The Vulkan driver refused memory for the model; the lines name neither how much nor what was free. GPT4All puts as many layers on the card as are set, all of them by default, and that is more than this card had free.",
-		Not:   "More RAM: the card was what refused.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "was refused memory by the Vulkan driver",
+		Means: "The Vulkan driver refused memory; the log shows neither how much nor what was free. By default GPT4All puts all layers on the card, most likely more than it had free.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card, or none", Cost: "slower", Ways: []cause.Way{
-				{For: "The program", Text: "Settings, Model: GPU Layers 20; or Settings, Application: Device CPU"},
+			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers, or use the CPU", Cost: "slower", Ways: []cause.Way{
+				{For: "Desktop app", Text: "Settings, Model: GPU Layers 20; or Settings, Application: Device CPU"},
 				{For: "Python", Text: "`GPT4All(name, device=\"cpu\")`, or `ngl=20` beside `device=\"gpu\"`"},
 			}},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Cost: "free", Told: "`nvidia-smi`, or the system's monitor: games, browsers and other AI programs hold some of it."},
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: []string{"gpt4all/gpt4all-bindings/python/gpt4all/gpt4all.py", "https://github.com/nomic-ai/gpt4all/issues/1690"},
 	},
@@ -130,25 +127,25 @@ var gpt4AllCards = []cause.Card{
 var janCards = []cause.Card{
 	{
 		ID: "jan/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} of cache",
-		Means: "The weights fit; the cache for the context did not: {asked}. No length, or 0, means the model's own maximum, often 128k or 256k tokens, and that is far more than a chat uses.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: {asked} of KV cache did not fit on the card",
+		Means: "The weights fit; the KV cache for the context did not: {asked} was refused. No Context Size, or 0, means the model's own maximum, often 128k or 256k tokens.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Set a context size", Cost: "shorter conversations", Kind: "ui", Text: "Gear beside the model: Context Size 8192; then start the model again"},
-			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss", Told: "About half of it.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0"},
-			{Fix: "restart_session", Title: "Or stop another model that is loaded", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
+			{Fix: "lower_context", Title: "Lower Context Size", Cost: "shorter conversations", Kind: "ui", Text: "Gear beside the model: a lower Context Size (such as 8192); then start the model again"},
+			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss", Told: "It takes about half as much.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0"},
+			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
 		},
 		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
 	},
 	{
 		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. Jan puts as many layers on the card as GPU Layers says, which is more than the free memory holds; another model that is still loaded takes from it too.",
-		Not:   "A shorter context: it failed before any was made.",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Layers asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
+		Not:   "A shorter context alone: it failed on the weights.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers 20; raise it until about 1 GiB of the card stays free"},
-			{Fix: "restart_session", Title: "Or stop another model that is loaded", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers 20, or half of the present value; raise it until about 1 GiB of the card stays free"},
+			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
+			as("use_lower_quant", "Use a smaller quantisation", "slight loss of quality"),
 		},
 		Sources: []string{"jan/extensions/llamacpp-extension/settings.json"},
 	},
@@ -157,11 +154,11 @@ var janCards = []cause.Card{
 var tabbyCards = []cause.Card{{
 	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
 	Cause: cause.ModelTooLarge, Weight: cause.Good,
-	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them did not fit; the name in brackets (`<completion>`, `<chat>`) says which.",
+	Means: "Tabby starts a llama-server for each model (completion, chat, embedding), by default all on the same card. One of them did not fit; the name in brackets (`<completion>`, `<chat>`) says which.",
 	Cures: []cause.Cure{
-		does("use_smaller_model", "Leave out a model, or take smaller ones", "text", "Start `tabby serve` without `--chat-model`, or choose smaller models from the registry, such as Qwen2.5-Coder-1.5B for completion.", "no chat, or shorter suggestions"),
-		does("select_gpu", "Or run chat on the processor", "text", "Add `--chat-device cpu` to `tabby serve`.", "slow chat"),
-		as("lower_context", "Or a shorter context", "less of the file is seen"),
+		does("use_smaller_model", "Run without the chat model, or use smaller models", "text", "Start `tabby serve` without `--chat-model`, or choose smaller models from the registry, such as Qwen2.5-Coder-1.5B for completion.", "no chat, or shorter suggestions"),
+		does("select_gpu", "Run the chat model on the CPU", "text", "Add `--chat-device cpu` to `tabby serve`.", "slow chat"),
+		as("lower_context", "Lower the context size", "less of the file is seen"),
 	},
 	Sources: []string{"tabby/crates/tabby/src/serve.rs", "tabby/crates/llama-cpp-server/src/supervisor.rs"},
 }}
@@ -170,13 +167,12 @@ var tabbyCards = []cause.Card{{
 var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory on one card[[, of {idle} that are there]]",
-	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or another job held that card: the file's size and `nvidia-smi` tell which.",
-	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
+	Headline: "ran out of memory on one card[[, of {idle} in this machine]]",
+	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, plus 1 to 5 GB for KV cache and activations.]] Either the file is too large for one card, or another job holds that card: the file's size and `nvidia-smi` show which.",
 	Cures: []cause.Cure{
-		{Fix: "use_lower_quant", Title: "Look at the file's size, and convert to 4 bit if it is larger than a card", Steps: qwenSmaller, Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If it is small enough: another job is on that card, most likely; take the other", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
-		{Fix: "multi_gpu", Title: "Or llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
+		{Fix: "use_lower_quant", Title: "If the file is larger than the card: convert to 4 bit", Steps: qwenSmaller, Cost: "some quality"},
+		{Fix: "select_gpu", Title: "If it is small enough: use the other card", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "multi_gpu", Title: "Use llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
 }}
@@ -258,42 +254,39 @@ func bounded(c *ledger.Case) bool {
 	return dialect.FlashOn(c) || c.Near("-amb ") || c.Near("attn_max_b") && !c.Near("attn_max_b = 0")
 }
 
-var ikCopies = does("upgrade_version", "Build without pipeline copies", "text", "`cmake -B build -DGGML_CUDA=ON -DGGML_SCHED_MAX_COPIES=1`, then `cmake --build build --config Release`.", "slower prompts")
+var ikCopies = does("upgrade_version", "Build with `GGML_SCHED_MAX_COPIES=1`", "text", "`cmake -B build -DGGML_CUDA=ON -DGGML_SCHED_MAX_COPIES=1`, then `cmake --build build --config Release`.", "slower prompts")
 
 // ikCards are ik_llama.cpp's.
 var ikCards = []cause.Card{{
 	ID: "ik_llama.cpp/copies", Kinds: ggml.RefusedKinds, Said: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(4*units.GiB), bounded), Figures: ggml.Numbers,
 	Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "asked for a compute buffer of {asked}: pipeline copies",
-	Means:    "Weights and cache were in place, and attention is bounded already. The log says n_copies=4: for a pipeline over several cards, what one part of the graph takes from another is kept four times. Where tensors are placed by hand (`-ot`), that can include weights that lie in system memory or on other cards, and the buffer gets out of proportion.",
-	Not:      "A shorter context or fewer bits first: the copies stay.",
+	Means:    "Weights and KV cache fit, and attention is limited already. The log says n_copies=4: for a pipeline over several cards, inputs of each part of the graph are kept four times. With tensors placed by hand (`-ot`) that can include weights in system memory or on other cards, which makes the buffer very large.",
 	Cures: []cause.Cure{
 		ikCopies,
-		does("balance_split", "Or place whole layers by hand", "text", "With `-ot`: give the experts of a layer (up, gate and down together) to the card that has the layer itself, or to the CPU, and the failing card fewest: tensors scattered over cards are copied between them.", "a few trials"),
-		{Fix: "lower_ubatch", Title: "Then a smaller physical batch, if it still lacks room", Cost: "slower prompts"},
+		does("balance_split", "Place whole layers with `-ot`", "text", "With `-ot`: give the experts of a layer (up, gate and down together) to the card that has the layer itself, or to the CPU, and the failing card fewest: tensors scattered over cards are copied between them.", "a few trials"),
+		{Fix: "lower_ubatch", Title: "Lower the physical batch: `-ub`", Cost: "slower prompts"},
 	},
 	Sources: []string{"ik_llama.cpp/ggml/src/ggml-backend.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/500"}, Solved: 1,
 }, {
 	ID: "ik_llama.cpp/batch", Kinds: ggml.RefusedKinds, Said: []string{"attn_max_b", "-amb ", "flash_attn", "attn_max_b = 0"}, Unsaid: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(units.GiB), bounded, ggml.LargeBatch), Figures: ggml.Numbers,
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "has no room for the working memory of {ub} tokens at once",
-	Means:    "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. Attention is bounded already, so it grows with the physical batch, {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
-	Not:      "A smaller quantisation of the whole model first: a few tensors less on {gpu} are enough.",
+	Headline: "did not fit a compute buffer for {ub} tokens at once",
+	Means:    "Weights and KV cache fit; the compute buffer of {asked} was refused on {gpu}[[ ({left} was left, {short} too little)]]. Attention is limited already, so the buffer grows with the physical batch, {ub} here instead of the usual 512.",
 	Cures: []cause.Cure{
-		{Fix: "lower_ubatch", Title: "A smaller physical batch", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
-		does("moe_cpu_offload", "Or fewer experts on {gpu}", "text", "Leave out an `-ot` that puts experts on that card, so that `exps=CPU` takes them.", "slower"),
-		{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations"},
+		{Fix: "lower_ubatch", Title: "Lower the physical batch: `-ub`", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
+		does("moe_cpu_offload", "Keep more experts in RAM", "text", "Remove an `-ot` that puts experts on that card, so that `exps=CPU` applies to them.", "slower"),
+		{Fix: "lower_context", Title: "Lower the context size", Cost: "shorter conversations"},
 	},
 	Sources: []string{"ik_llama.cpp/common/common.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/437"},
 }, {
 	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB), when.Not(bounded)), Figures: ggml.Numbers,
 	Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "asked for a compute buffer of {asked}",
-	Means:    "Weights and cache were in place. As a rule a buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; where the log says n_copies=4, parts of it are kept four times.",
-	Not:      "Fewer layers alone: the buffer on one card stays about as large.",
+	Means:    "Weights and KV cache fit. A buffer of {asked} is most often attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` limits it; where the log says n_copies=4, parts of it are kept four times.",
 	Cures: []cause.Cure{
-		does("enable_flash_attention", "Limit the attention", "text", "Start it with `-fa on` (older builds: `-fa`), for DeepSeek-like models with `-mla 3 -amb 512` too: the products then take 512 MiB at most.", "nearly free"),
-		{Fix: "lower_ubatch", Title: "A smaller physical batch", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
+		does("enable_flash_attention", "Turn on flash attention", "text", "Start it with `-fa on` (older builds: `-fa`), for DeepSeek-like models also with `-mla 3 -amb 512`, which limits that part to 512 MiB.", "nearly free"),
+		{Fix: "lower_ubatch", Title: "Lower the physical batch: `-ub`", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
 		{Fix: ikCopies.Fix, If: func(c *ledger.Case) bool { return c.Near("(n_copies=4)") }, Title: ikCopies.Title, Kind: ikCopies.Kind, Text: ikCopies.Text, Cost: ikCopies.Cost},
 	},
 	Sources: []string{"ik_llama.cpp/common/common.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/749"},

@@ -13,8 +13,8 @@ import (
 // elsewhere as a rule, and what they run themselves are embeddings.
 var Chats = program.Program{
 	Work: "text-inference", Edits: "admin", Language: "python",
-	Titles: map[string]string{"lower_batch_size": "Embed fewer pieces at a time", "cpu_offload": "Embed on the processor", "use_smaller_model": "Use a smaller embedding model"},
-	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents have to be read again."},
+	Titles: map[string]string{"lower_batch_size": "Embed fewer chunks at a time", "cpu_offload": "Run the embedding model on the CPU", "use_smaller_model": "Use a smaller embedding model"},
+	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents must be indexed again."},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload":       apps.NoCard,
 		"lower_batch_size":  step.Paste("text", "Add documents in smaller portions, and large ones in parts."),
@@ -45,23 +45,22 @@ var OpenWebUI = program.Program{
 	Cards: apps.Cards(
 		cause.Card{
 			ID: "open-webui/embedding", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Headline: "ran out of graphics memory for documents, not for the chat",
-			Means:    "It is Open WebUI's own process that ran out, not the model you chat with: it embeds documents and reranks hits with PyTorch on the same card, and keeps what it once reserved. A chat model that Ollama holds on that card leaves it little: `ollama ps` shows how much.",
-			Not:      "A smaller chat model or context, unless Ollama shares this card.",
+			Headline: "ran out of graphics memory in its own process, not in the chat model's",
+			Means:    "Open WebUI's own process ran out: it embeds documents and reranks hits with PyTorch on the card, and keeps what it once reserved. A chat model of Ollama on the same card leaves it less: `ollama ps` shows how much.",
 			Cures: []cause.Cure{
-				apps.Cure("cpu_offload", "Let documents be embedded elsewhere", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower reading on the processor."),
-				apps.Cure("lower_batch_size", "Embed one piece at a time", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Reading takes longer."),
+				apps.Cure("cpu_offload", "Move embeddings to Ollama or the CPU", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower indexing on the CPU."),
+				apps.Cure("lower_batch_size", "Lower Embedding Batch Size to 1", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Indexing takes longer."),
 				apps.LookAtCard,
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/16873", "https://github.com/open-webui/open-webui/issues/12150", "https://github.com/open-webui/open-webui/issues/10577"},
 		},
 		cause.Card{
 			ID: "open-webui/ram", Kinds: apps.OffRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "ran out of system memory (RAM), while it worked on documents",
-			Means:    "The container ran out of system memory. Without a card, embedding and reranking models live in its RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
+			Headline: "ran out of system memory (RAM)",
+			Means:    "Without a card, embedding and reranking models are in RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
 			Cures: []cause.Cure{
-				apps.Cure("use_smaller_model", "Take the reranker out", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
-				apps.Cure("raise_memory_limit", "Give the container more", "config", "# docker compose, the service\nmem_limit: 6g", "RAM."),
+				apps.Cure("use_smaller_model", "Turn off the reranker", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
+				apps.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "Less RAM for other programs."),
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/12150"},
 		},
@@ -81,14 +80,14 @@ var H2OGPT = program.Program{
 		"lower_batch_size":  step.Paste("config", "--embedding_gpu_id=cpu"),
 		"use_smaller_model": step.Paste("config", "--score_model=None --enable_tts=False --enable_stt=False"),
 	},
-	Titles: map[string]string{"use_smaller_model": "Leave the models beside it out"},
+	Titles: map[string]string{"use_smaller_model": "Turn off score and speech models"},
 	Cards: apps.Cards(cause.Card{
 		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide's low-memory mode takes them out.",
+		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide turns them off for little memory.",
 		Cures: []cause.Cure{
-			apps.Cure("cpu_offload", "Take the side models off the card", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores and speech; slower document reading."),
-			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Little quality."),
-			apps.Cure("lower_context", "Shorten the context", "config", "--max_seq_len=4096", "Less of the documents per answer."),
+			apps.Cure("cpu_offload", "Turn off score and speech models, embed on the CPU", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores, no speech; slower indexing."),
+			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality."),
+			apps.Cure("lower_context", "Lower `max_seq_len`", "config", "--max_seq_len=4096", "Less of the documents for each answer."),
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md"},
 	}),
@@ -108,10 +107,10 @@ var PrivateGPT = program.Program{
 	Cards: apps.Cards(cause.Card{
 		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, apps.OnCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(apps.InRAM...) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Means: "PrivateGPT 0.x runs the chat model with llama-cpp-python in its own process, with all layers on the card, and the embedding model beside it.",
+		Means: "PrivateGPT 0.x by default runs the chat model with llama-cpp-python in its own process, with all layers on the card, and the embedding model beside it.",
 		Cures: []cause.Cure{
-			apps.Cure("fewer_gpu_layers", "Fewer layers on the card", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then up until it fails.", "Slower."),
-			apps.Cure("cpu_offload", "Let Ollama run the models", "shell", "PGPT_PROFILES=ollama make run", "Ollama splits by itself; another program to install."),
+			apps.Cure("fewer_gpu_layers", "Lower `n_gpu_layers`", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then raise it until it fails.", "Slower."),
+			apps.Cure("cpu_offload", "Run the models with Ollama", "shell", "PGPT_PROFILES=ollama make run", "Another program to install; it splits layers by itself."),
 			apps.LookAtCard,
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/v0.6.2/private_gpt/components/llm/llm_component.py"},
@@ -129,7 +128,7 @@ var Khoj = program.Program{
 	},
 	Cards: apps.Cards(cause.Card{
 		ID: "khoj/embed", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "Khoj embeds and reranks your files with PyTorch on the card, and takes it whenever it sees one. A large sync or another model on the same card is what tips it over.",
+		Means: "Khoj embeds and reranks your files with PyTorch on the card, if it sees one. Most often a large sync or another model on the same card is the reason.",
 		Cures: []cause.Cure{
 			apps.LookAtCard,
 			apps.Cure("cpu_offload", "Hide the card from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),

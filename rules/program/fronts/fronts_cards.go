@@ -21,60 +21,59 @@ var (
 var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, did not fit on the card. KoboldCpp's automatic layers leave little for it.",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory for the vision part of the model",
+		Means: "The vision projector (mmproj), or its work on an image, did not fit on the card beside the text model. KoboldCpp's automatic layers leave little room for it.",
 		Cures: []cause.Cure{
-			does("cpu_offload", "Keep the projector off the card", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
+			does("cpu_offload", "Run the projector on the CPU", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
+			as("fewer_gpu_layers", "Lower GPU Layers", "slower"),
 		},
 		Sources: []string{"koboldcpp.py", "https://github.com/LostRuins/koboldcpp/issues/1454"},
 	},
 	{
 		ID: "koboldcpp/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(ggml.Uneven)),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} more than the card has left",
-		Means:   "The weights fit; the KV cache[[ for {context} tokens]] did not fit: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: {asked} of KV cache did not fit on the card",
+		Means:   "The weights fit; the KV cache[[ for {context} tokens]] did not: {asked} was refused. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
 		Not:     "A smaller batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "A smaller Context Size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
+		Cures:   []cause.Cure{as("lower_context", "Lower Context Size", "the model sees less of the story"), as("quantize_kv_cache", "Use an 8-bit KV cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: {asked} of working memory did not fit",
-		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
-		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: a compute buffer of {asked} did not fit",
+		Means:   "Weights and KV cache fit; the compute buffer of {asked}, which is made last, did not. It grows with the batch size and, without FlashAttention, with the context.",
+		Cures:   []cause.Cure{as("lower_ubatch", "Lower BLAS Batch Size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/running", Kinds: ggml.AtWork, If: when.All(onGPU, when.Not(diffuses)),
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of the card's memory at work",
-		Means:   "Loading leaves the card nearly full, and the working memory of a prompt, which KoboldCpp does not reserve at the start, found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. If less than about 500 MB is free after loading, it was KoboldCpp's own load; else another program came in between.",
-		Not:     "A smaller quantisation first: a few layers less are enough.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"), as("lower_ubatch", "Or a smaller batch", "slower prompts"), as("lower_context", "Or a smaller Context Size", "shorter memory of the story")},
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of graphics memory while it ran",
+		Means:   "The model was loaded; the working memory of a prompt, which is not reserved at the start, did not fit. No size is printed: some hundred MB are usual, more with a long prompt. Most often the layers leave too little free; another program may also have taken memory.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Lower GPU Layers by two or three", "slightly slower"), as("lower_ubatch", "Lower BLAS Batch Size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its layers did not fit on the card",
-		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
-		Not:     "A smaller context or batch: neither was reached.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("close_other_apps", "Or close games, browsers and other AI programs", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
+		Means:   "The card refused the model's weights[[, {asked} in one piece,]] before any context was made. GPU Layers -1 estimates by the file's size and the free memory; a number that you type is not checked. The log does not show what else is on the card.",
+		Not:     "A smaller batch: it failed on the weights.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Lower GPU Layers", "slower"), as("close_other_apps", "Close games, browsers and other AI programs", "free"), as("use_lower_quant", "Use a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 }
 
 // Settings of LM Studio that several cards name.
 var (
-	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
+	studioContext = cause.Cure{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations",
 		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)}
-	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-		Told:  "The rest runs on the processor. If it loads, raise it until about 1 GiB of the card stays free.",
+	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Offload (layers on the card)", Cost: "slower",
+		Told:  "The rest runs on the CPU. If it loads, raise it until about 1 GiB of the card stays free.",
 		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
-	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
-		Told: "Takes about half of it; needs flash attention.",
+	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss",
+		Told: "It takes about half as much; needs flash attention.",
 		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
 	studioEject = cause.Cure{Fix: "restart_session", Title: "Eject other models, close games and browsers", Cost: "free",
-		Told: "A model that another chat or the local server loaded stays: `lms ps` lists them, `lms unload --all` ejects them."}
-	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: guardrail off", Cost: "the computer may freeze",
+		Told: "A model that another chat or the local server loaded stays loaded: `lms ps` lists them, `lms unload --all` ejects them."}
+	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: turn the guardrail off", Cost: "the computer may freeze",
 		Kind: "ui", Text: "Settings: Model loading guardrails: Relaxed or Off; for once: hold Alt (Option on a Mac) while you click Load"}
 )
 
@@ -89,21 +88,21 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard-nan", Kinds: guarded, If: when.Fact("guard_nan"),
 		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "refused to load the model: its own estimate failed (NaN)",
-		Means: "No memory was asked for. LM Studio's guardrail computed what this kind of model needs as NaN, no number, and refused because of that; whether it fits is not known.",
+		Means: "LM Studio's guardrail computed NaN (not a number) for what this model needs, and refused because of that, before it loaded anything. Whether the model fits is not known.",
 		Not:   "Closing programs or a smaller context: the estimate stays NaN.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update LM Studio and its runtime", "free"),
-			{Fix: "raise_memory_limit", Title: "Or switch the guardrail off for this load", Cost: "no protection from freezing", Kind: "ui", Text: "Settings: Model loading guardrails: Off; for once: hold Alt (Option on a Mac) while you click Load"},
+			{Fix: "raise_memory_limit", Title: "Turn the guardrail off for this load", Cost: "no protection from freezing", Kind: "ui", Text: "Settings: Model loading guardrails: Off; for once: hold Alt (Option on a Mac) while you click Load"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038"}, Solved: 1,
 	},
 	{
 		ID: "lm-studio/guard-context", Kinds: guarded, If: ggml.AbsurdEstimate,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "refused to load the model: the context that is set would take most of {asked}",
-		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than a model's file: nearly all of it is the context, for which some models are set to 128k tokens and more. The size of the file on disk is what the weights take; the rest shrinks with the context.",
-		Not:   "A smaller quantisation: it changes the small part of that sum.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "refused to load the model: its estimate is {asked}, most likely for the context",
+		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than usual for weights, which take about the file's size: most likely nearly all of it is the context. Some models are set to 128k tokens and more.",
+		Not:   "A smaller quantisation alone: it does not shrink the context.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Set the context length that you need", Cost: "shorter conversations", Told: "8192 is enough for most chats; the estimate beside the setting shows what it takes.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
+			{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations", Told: "8192 is enough for most chats; the estimate beside the setting shows what it takes.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
 			studioCache, studioTrust,
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1225", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1202"}, Solved: 1,
@@ -111,75 +110,72 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard", Kinds: guarded,
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "refused to load the model[[: its estimate is {asked}]]",
-		Means:   "LM Studio's guardrail refused by an estimate, and nothing was loaded. It counts the weights, the whole context and what other loaded models hold, against what is free now, so it can be too careful. `lms load --estimate-only` with the model's key shows the estimate for other settings without loading.",
+		Means:   "LM Studio's guardrail refused by an estimate, before it loaded anything. It counts the weights, the whole context and other loaded models against what is free now, and can be too careful. `lms load --estimate-only` with the model's key shows the estimate for other settings.",
 		Cures:   []cause.Cure{studioEject, studioContext, studioTrust},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
 		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image did not fit[[: {asked} more was wanted]].",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory for the vision part of the model",
+		Means: "The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image did not fit[[: {asked} more was asked for]].",
 		Cures: []cause.Cure{
 			studioLayers, studioContext,
-			{Fix: "use_smaller_model", Title: "Or a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye sign"},
+			{Fix: "use_smaller_model", Title: "Use a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye icon"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
 		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the cache for the context did not fit",
-		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the KV cache did not fit on the card",
+		Means:   "The weights fit; the KV cache, which is reserved for the whole Context Length, was refused. The log does not show its size. Some models are set to 128k tokens and more, and Max Concurrent Predictions can multiply the cache.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2319"}, lmSources...),
 	},
 	{
 		ID: "lm-studio/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), above(1)),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} more than the card has left",
-		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: {asked} of KV cache did not fit on the card",
+		Means:   "The weights fit; the KV cache[[ for {context} tokens]] did not: {asked} was refused. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
 		Sources: lmSources,
 	},
 	{
 		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the last piece, working memory, did not fit",
-		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
-		Not:   "A smaller quantisation first: only the last piece is missing.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the compute buffer did not fit on the card",
+		Means: "Weights and KV cache fit; the compute buffer for reading a prompt, which is made last, did not. The log does not show its size. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
 			studioContext,
-			{Fix: "lower_ubatch", Title: "Or a smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
 			studioLayers,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
 	{
 		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(1), when.Not(ggml.AbsurdGraph)),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: {asked} of working memory did not fit",
-		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
-		Not:   "A smaller quantisation alone: only the last piece is missing.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: a compute buffer of {asked} did not fit",
+		Means: "Weights and KV cache fit; the compute buffer of {asked}, which is made last, did not. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
-			{Fix: "lower_ubatch", Title: "A smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
 			studioLayers, studioContext,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
 	{
 		ID: "lm-studio/running", Kinds: ggml.AtWork, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of the card's memory at work",
-		Means:   "The model was loaded and left the card nearly full; the working memory of a prompt found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. Another model that is still loaded, a game or a browser may also have taken the rest.",
-		Not:     "A smaller quantisation first: a little room is enough.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of graphics memory while it ran",
+		Means:   "The model was loaded; the working memory of a prompt did not fit beside it. No size is printed: some hundred MB are usual, more with a long prompt. Another loaded model, a game or a browser may hold part of the card.",
 		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
 		Sources: lmSources,
 	},
 	{
 		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
-		Not:   "A shorter context: it failed before any was made.",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model. KV cache and compute buffer come on top.",
+		Not:   "A shorter context alone: it failed on the weights.",
 		Cures: []cause.Cure{
 			studioLayers, studioEject,
-			{Fix: "use_lower_quant", Title: "Or a smaller quantisation", Cost: "slight loss of quality", Told: "Discover marks the downloads that fit the card whole: Q4_K_M is about three quarters of a Q6_K and keeps full speed."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation", Cost: "slight loss of quality", Told: "Discover marks the downloads that fit the card: Q4_K_M is about three quarters of a Q6_K."},
 		},
 		Sources: lmSources,
 	},
@@ -195,20 +191,20 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(onGPU, ownScript),
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, did not fit on the card.",
-		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory for the vision part of the model",
+		Means:   "The vision projector of the chat handler (`clip_model_path`), or its work on an image, did not fit on the card beside the text model.",
+		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Lower `n_gpu_layers`", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Lower `n_ctx`", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},
 	{
 		ID: "llama-cpp-python/again", Kinds: ggml.FullKinds, If: func(c *ledger.Case) bool {
 			return c.Signal("notebook") != nil && ggml.Device("weights")(c) && ownScript(c)
 		},
-		Cause: cause.RetainedMemory, Weight: cause.Fair, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
-		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second. Without one, the weights are simply more than was free.",
+		Cause: cause.RetainedMemory, Weight: cause.Fair, Headline: "did not load the weights; an earlier cell may still hold a model",
+		Means: "This runs in a notebook. A `Llama` object from an earlier cell keeps its memory until it is closed or the kernel ends. If there is none, the weights are larger than what was free.",
 		Cures: []cause.Cure{
 			does("restart_session", "Close the old model, or restart the kernel", "python", "llm.close()\ndel llm", "free"),
-			inPython("fewer_gpu_layers", "Then fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet),
+			inPython("fewer_gpu_layers", "Lower `n_gpu_layers`", "n_gpu_layers=%d", "slower", ggml.LayersToSet),
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
@@ -229,25 +225,25 @@ var whisperCards = []cause.Card{
 		ID: "whisper.cpp/ram", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: ledger.InHost, Figures: speechFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} of system memory (RAM) for the model",
-		Means:    "The whole model goes to RAM in one piece here[[, {asked}]], not to a card; the work on it takes up to 1 GB more. Free RAM decides, on Windows RAM and page file together.[[ {build32}]]",
-		Not:      "Cutting the audio into pieces: memory does not grow with its length. `-ng`: no card is in use.",
+		Means:    "The model goes to RAM in one piece here[[, {asked}]]; the work on it takes up to 1 GB more. On Windows RAM and page file count together.[[ {build32}]]",
+		Not:      "Cutting the audio into pieces: it failed while the model was loaded. `-ng`: it does not save RAM.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9): {fetch} fetches it, then pass it with `-m`.", Cost: "hardly any loss"},
-			{Fix: "close_other_apps", Title: "Close what uses RAM, or add to it", Told: "{swap}", Cost: "free"},
-			does("use_smaller_model", "Or a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`.", "more mistakes"),
+			{Fix: "close_other_apps", Title: "Close other programs, or enlarge the page file or swap", Told: "{swap}", Cost: "free"},
+			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`.", "more mistakes"),
 		},
 		Sources: []string{"whisper.cpp/README.md", "whisper.cpp/models/README.md", "whisper.cpp/models/download-ggml-model.cmd"},
 	},
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card's memory with this model",
-		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than that: it is small for this model, or something else is on it; `nvidia-smi` (any system: the task manager) tells.",
+		Headline: "ran out of graphics memory with this model",
+		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp reads audio in pieces of 30 seconds, so its memory follows the model: about 4 GB for large, 2 for medium, 1 for small. The card is too small for that, or something else is on it: `nvidia-smi` or the task manager shows which.",
 		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
 			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` (`models/download-ggml-model.sh large-v3-turbo-q5_0`) and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
-			does("use_smaller_model", "Or a smaller one", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`; `-p` (processors) above 1 makes a state for each: leave it at 1.", "more mistakes"),
-			does("cpu_offload", "Or run it without the card", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
+			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`. Leave `-p` (processors) at 1: each makes a state of its own.", "more mistakes"),
+			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
 		},
 		Sources: []string{"whisper.cpp/README.md", "whisper.cpp/examples/cli/cli.cpp", "whisper.cpp/models/download-ggml-model.sh"},
 	},
@@ -256,15 +252,15 @@ var whisperCards = []cause.Card{
 // speechFigures say where models come from on the reader's system, and what a
 // program of 32 bit can have.
 func speechFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh NAME`", "swap": "`free -h` shows what is left; swap lets it load, slowly; a container's limit counts too."}
+	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh NAME`", "swap": "`free -h` shows what is free; with swap it loads, slowly; a container's limit counts too."}
 	if c.Windows() {
 		out["fetch"] = "`models\\download-ggml-model.cmd NAME`"
 		out["swap"] = "Task Manager, Performance, Memory: \"Committed\" near its limit means the page file is too small (System, Advanced, Performance: Settings, Advanced, Virtual memory)."
 	} else if c.Reader.OS == "mac" {
-		out["swap"] = "Activity Monitor, tab Memory, shows what is large."
+		out["swap"] = "Activity Monitor, tab Memory, shows what uses most."
 	}
 	if ledger.Requested(c) > 3<<29 {
-		out["build32"] = "With much RAM free it may be a 32-bit build (Win32, armv7), which gets 2 to 3 GB whatever the computer has: take the x64 one."
+		out["build32"] = "If much RAM is free: a 32-bit build (Win32, armv7) gets 2 to 3 GB at most; use the x64 one."
 	}
 	return out
 }

@@ -18,12 +18,11 @@ var Speech = program.Program{
 var speechCards = []cause.Card{{
 	ID: "ggml-speech/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(onGPU, above(1)),
 	Headline: "was refused {asked} in one piece on the card",
-	Means:    "A program on ggml that turns speech into text asked for {asked} and was refused. The log shows neither how large the card is nor what else is on it: a small card or a processor's own graphics, other programs, or a run of the same program before it that has not ended (tests that run at once) are all possible. `nvidia-smi` or the system's monitor tells.",
-	Not:      "Shorter recordings, as a rule: such models read a recording in pieces, and a piece of {asked} follows the model.",
+	Means:    "A speech program on ggml asked the card for {asked} and was refused. The log shows neither the card's size nor what else is on it: a small card or an integrated GPU, other programs, or another run of the same program (tests that run in parallel) are all possible.",
 	Cures: []cause.Cure{
-		does("close_other_apps", "See who is on the card, and run one at a time", "text", "`nvidia-smi` or the system's monitor while nothing runs, then during it. Tests that start the program: one after the other.", "free"),
-		does("use_smaller_model", "A smaller or quantised speech model", "text", "Of Whisper, for example, `small` or `medium` instead of `large`, or a file with q5 or q8 in its name.", "slightly more errors"),
-		does("cpu_offload", "Or the processor", "text", "With the program's own option for CPU or for another device (whisper.cpp: `--no-gpu`; Vulkan: `GGML_VK_VISIBLE_DEVICES=1` chooses the second card).", "slower"),
+		does("close_other_apps", "See what is on the card, run one process at a time", "text", "`nvidia-smi` or the task manager, before and during a run. Tests that start the program: one after the other.", "free"),
+		does("use_smaller_model", "Use a smaller or quantised speech model", "text", "Whisper, for example: `small` or `medium` instead of `large`, or a file with q5 or q8 in its name.", "slightly more errors"),
+		does("cpu_offload", "Run it on the CPU or another card", "text", "With the program's own option for CPU or for another device (whisper.cpp: `--no-gpu`; Vulkan: `GGML_VK_VISIBLE_DEVICES=1` chooses the second card).", "slower"),
 	},
 	Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "whisper.cpp/examples/cli/cli.cpp"},
 }}

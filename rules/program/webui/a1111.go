@@ -38,24 +38,24 @@ var A1111 = program.Program{
 		"webui.py --":            {"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {cause.Said(cause.Likely, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
-		cause.HostMemory:    {cause.Said(cause.Hint, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
-		cause.BatchTooLarge: {cause.First(cause.If(imageWork, cause.Good, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch."))},
+		cause.ModelTooLarge: {cause.Said(cause.Likely, "Forge was loading a model onto the card: the error follows its memory plan.", fact.ForgeLoad)},
+		cause.HostMemory:    {cause.Said(cause.Hint, "Forge keeps what does not fit in pinned system memory, and that may be what was refused.", fact.ForgeLoad)},
+		cause.BatchTooLarge: {cause.First(cause.If(imageWork, cause.Good, "It failed while an image was made, with the model on the card: activations grow with the pixels and the batch."))},
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        a1111Low,
 		"efficient_attention": a1111Flags("With PyTorch 1: `--xformers`.", step.Change{Flag: "--opt-sdp-attention"}),
-		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
+		"half_precision": a1111Flags("Without `--no-half` and `--precision full`: each doubles the memory. If images turn black use `--no-half-vae` alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
 		"vae_tiling":        step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
-		"lower_resolution":  step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
+		"lower_resolution":  step.Paste("ui", "Lower width and height (SD 1.5 was made for 512x512, SDXL for 1024x1024), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
 		"lower_batch_size":  step.Paste("ui", "Batch size 1; raise Batch count instead"),
 		"use_smaller_model": smallerCheckpoint,
 		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
 		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Titles:  map[string]string{"lowvram_mode": "Keep less of the model on the card", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller image", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
+	Titles:  map[string]string{"lowvram_mode": "Start with `--medvram` or `--lowvram`", "efficient_attention": "Turn on a memory-efficient attention", "lower_resolution": "Lower the resolution", "vae_tiling": "Turn on Tiled VAE", "half_precision": "Remove `--no-half`"},
 	Costs:   map[string]string{"lowvram_mode": "Some speed."},
 	Useless: webuiUseless,
 	Cards:   a1111Cards,
@@ -117,10 +117,10 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 // a1111Low is the next of the web UI's two modes for little memory.
 func a1111Low(c *ledger.Case) []step.Step {
 	if _, on := c.Setting("medvram", "medvram_sdxl"); on {
-		return a1111Flags("`--medvram` is on already; this holds one part of the network at a time.",
+		return a1111Flags("`--medvram` is on already; `--lowvram` keeps one part of the network on the card at a time.",
 			step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--medvram-sdxl", Drop: true}, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
 	}
-	return a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
+	return a1111Flags("With 4 GB or less: `--lowvram`. `--medvram-sdxl` acts on SDXL only (1.6 and later).",
 		step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})(c)
 }
 
@@ -143,7 +143,7 @@ var Forge = program.Program{
 	Proofs: []string{"stable-diffusion-webui-forge", "stable-diffusion-webui-reForge", "modules_forge/", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
-	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Always decode in tiles", "use_lower_quant": "A smaller file of the model"},
+	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Turn on Never OOM for the VAE (always tiled)", "use_lower_quant": "Load an NF4 or GGUF file of the model"},
 	// Forge ignores --medvram and --lowvram; its slider does it.
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":    step.Paste("ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"),
@@ -175,7 +175,7 @@ var SDNext = program.Program{
 		"vae_tiling":          step.Paste("ui", "Settings, Variable Auto Encoder: VAE tiling, VAE slicing"),
 		"half_precision":      step.Paste("ui", "Settings, Compute Settings: Device precision type Auto; Force full precision off"),
 		"use_lower_quant":     step.Paste("ui", "Settings, Quantization Settings: tick Model and Text Encoder for one method; reload the model"),
-		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, batch size 1, no refine or hires pass; upscale afterwards in Process"),
+		"lower_resolution":    step.Paste("ui", "Lower width and height, batch size 1, no refine or hires pass; upscale afterwards in Process"),
 		"lower_batch_size":    step.Paste("ui", "Batch size 1; raise Batch count instead"),
 		"use_smaller_model":   smallerCheckpoint,
 		"upgrade_version":     step.Paste("text", "Start it once with --upgrade."),

@@ -22,6 +22,6 @@ var (
 // webuiAfresh is what helps whatever extension it is; lookAround is last:
 // nothing of the program's own reaches an addition.
 var (
-	webuiAfresh = cause.Cure{Fix: "restart_session", Title: "Right after a start", Told: "Close the web UI's window and start it again: what earlier work left on the card is gone then.", Cost: "Free."}
+	webuiAfresh = cause.Cure{Fix: "restart_session", Title: "Restart the web UI", Told: "Close its window and start it again: that frees what earlier work left on the card.", Cost: "Free."}
 	lookAround  = cause.Cure{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free.", If: func(c *ledger.Case) bool { return notAMD(c) && notMac(c) }}
 )

@@ -36,14 +36,14 @@ var ComfyUI = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {
-			cause.Said(cause.Likely, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
-			cause.Said(cause.Fair, "Attention did not fit beside the weights and is cut into slices.", fact.ComfySlices),
+			cause.Said(cause.Likely, "The VAE handles all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
+			cause.Said(cause.Fair, "Attention did not fit beside the weights and is computed in slices.", fact.ComfySlices),
 			// ComfyUI fits weights to the card before it samples, so a full card in a
 			// sampler is full of work.
 			cause.First(cause.If(when.All(comfyWork, sized), cause.Good, besideWeights), cause.If(comfyWork, cause.Weak, besideWeights)),
 		},
 		cause.ModelTooLarge: {
-			cause.First(cause.If(when.All(carvedOut, imageProgram), cause.Strong, "The card has {total}: that is the fixed part of a graphics unit inside the processor, too small for any image model.")),
+			cause.First(cause.If(when.All(carvedOut, imageProgram), cause.Strong, "The card has {total}: most likely the fixed part of an integrated GPU, too small for any image model.")),
 			cause.First(cause.If(comfyRefused, cause.Hint, "The model may be too large for this card.")),
 		},
 		cause.RetainedMemory: {cause.Shown("comfy_leak", cause.If(ledger.Allocator, cause.Good, "ComfyUI itself warns that a model it dropped is still held."))},
@@ -53,8 +53,8 @@ var ComfyUI = program.Program{
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        comfyLowvram,
-		"vae_tiling":          step.Paste("ui", "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"),
-		"lower_resolution":    step.Paste("text", "In the Empty Latent node: half the width and height (a quarter of the work), batch_size 1; video: fewer frames first. Enlarge afterwards in tiles."),
+		"vae_tiling":          step.Paste("ui", "Replace the node VAE Decode by VAE Decode (Tiled): tile_size 256 (older versions: 320); for a video VAE also temporal_size 16"),
+		"lower_resolution":    step.Paste("text", "In the Empty Latent node: half the width and height (a quarter of the pixels), batch_size 1; video: fewer frames first. Upscale afterwards in tiles."),
 		"lower_batch_size":    step.Paste("ui", "Empty Latent Image: batch_size 1"),
 		"cpu_offload":         comfyStart("", step.Change{Flag: "--cpu-vae"}),
 		"use_lower_quant":     step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
@@ -65,8 +65,8 @@ var ComfyUI = program.Program{
 		"bigger_gpu":          comfyBigger,
 		"use_smaller_model":   smallerCheckpoint,
 	},
-	Titles:  map[string]string{"lowvram_mode": "Keep more of the card free for the work", "lower_resolution": "A smaller image, or fewer frames", "use_lower_quant": "A smaller file of the same model", "upgrade_version": "Update ComfyUI"},
-	Costs:   map[string]string{"lowvram_mode": "Slower: more weights wait in RAM.", "use_lower_quant": "Little quality."},
+	Titles:  map[string]string{"lowvram_mode": "Keep more VRAM free", "lower_resolution": "Lower the resolution, or fewer frames", "use_lower_quant": "Load an fp8 or GGUF file of the model", "upgrade_version": "Update ComfyUI"},
+	Costs:   map[string]string{"lowvram_mode": "Slower: more weights stay in RAM.", "use_lower_quant": "Slight loss of quality."},
 	Useless: imageUseless,
 	Cards:   comfyCards,
 }
@@ -128,11 +128,11 @@ var Fooocus = program.Program{
 		"vae_tiling":          step.Paste("shell", "python entry_with_update.py --vae-in-fp16"),
 		"half_precision":      step.Paste("shell", "python entry_with_update.py --unet-in-fp16 --vae-in-fp16"),
 		"cpu_offload":         step.Paste("shell", "python entry_with_update.py --vae-in-cpu"),
-		"use_smaller_model":   step.Paste("text", "Fooocus runs SDXL only; for SD 1.5 take another program."),
+		"use_smaller_model":   step.Paste("text", "Fooocus runs SDXL only; SD 1.5 needs another program."),
 		"upgrade_version":     step.Paste("text", "It updates itself when started with run.bat or entry_with_update.py."),
 		"use_lower_quant":     step.Paste("shell", "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"),
 	},
-	Titles:  map[string]string{"vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Keep the weights at 8 bit"},
+	Titles:  map[string]string{"vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Load the weights in 8 bit"},
 	Useless: imageUseless,
 	Cards:   fooocusCards,
 }
@@ -183,7 +183,7 @@ func comfyRefused(c *ledger.Case) bool {
 
 func imageProgram(c *ledger.Case) bool { return c.In("comfyui", "a1111", "diffusers") }
 
-const besideWeights = "ComfyUI fits the weights to the card by itself; the work on the image comes on top."
+const besideWeights = "ComfyUI fits the weights to the card by itself; the activations come on top."
 
 // inVAE: the failure is in decoding or encoding.
 func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
@@ -236,7 +236,7 @@ func portableBuild(c *ledger.Case) bool {
 // keeping more of the card free is what helps; before, --lowvram. With dynamic
 // VRAM (2026) --lowvram does nothing and --vram-headroom keeps room.
 func comfyLowvram(c *ledger.Case) []step.Step {
-	note, keep := "2 GB stay free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
+	note, keep := "This keeps 2 GB free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
 	case dynamicVRAM(c):
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
@@ -257,7 +257,7 @@ func dynamicVRAM(c *ledger.Case) bool {
 
 func comfyBigger(c *ledger.Case) []step.Step {
 	if carvedOut(c) {
-		return []step.Step{{Kind: "text", Text: "Raise the graphics memory of the processor in the BIOS setup (UMA Frame Buffer Size: 4 GB or more), or use a card with 8 GB or more. Until then: python main.py --cpu"}}
+		return []step.Step{{Kind: "text", Text: "Raise the integrated GPU's memory in the BIOS setup (UMA Frame Buffer Size: 4 GB or more), or use a card with 8 GB or more. Until then: `python main.py --cpu`"}}
 	}
-	return []step.Step{{Kind: "text", Text: "Use or rent a card with more memory (12 GB for SDXL, 24 GB for Flux and video)."}}
+	return []step.Step{{Kind: "text", Text: "Use or rent a card with more VRAM (12 GB for SDXL, 24 GB for Flux and video)."}}
 }

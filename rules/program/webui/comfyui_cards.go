@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // What refuses memory of a card, and of the computer, under programs that make
@@ -43,40 +44,40 @@ const (
 // Cures that several cards share.
 var (
 	fewerPixels = cause.Cure{
-		Fix: "lower_resolution", Title: "Sample smaller, enlarge afterwards",
-		Told: "Empty Latent node: half the width and height (a quarter of the work), batch_size 1 (AnimateDiff: fewer frames, they are the batch). Then Ultimate SD Upscale, which works in tiles.",
-		Cost: "One step more.",
+		Fix: "lower_resolution", Title: "Lower the resolution, upscale afterwards",
+		Told: "Empty Latent node: half the width and height, batch_size 1 (image to image: a smaller input image; AnimateDiff: fewer frames). Then upscale in tiles with Ultimate SD Upscale.",
+		Cost: "One more step.",
 	}
 	fewerFrames = cause.Cure{
-		Fix: "lower_resolution", Title: "Fewer frames, then smaller ones",
-		Told: "In the latent video node: `length` first (49 instead of 81 is 0.6 of the work), then width and height. Longer films from several clips.",
+		Fix: "lower_resolution", Title: "Fewer frames, then a lower resolution",
+		Told: "Half of `length` (wrappers: num_frames) first, then a smaller width and height. Make a long video from several clips.",
 		Cost: "A shorter or smaller clip.",
 	}
 	smallerFile = cause.Cure{
-		Fix: "use_lower_quant", Title: "A smaller file of the same model",
-		Told: "An fp8 file in Load Diffusion Model (half of 16 bit), or a GGUF (Q5_K_M, Q4_K_S: about a third) with Unet Loader (GGUF) of ComfyUI-GGUF. It frees room for the work.",
-		Cost: "Little quality.",
+		Fix: "use_lower_quant", Title: "Load an fp8 or GGUF file of the model",
+		Told: "If it is 16 bit now: an fp8 file in Load Diffusion Model (half the size), or a GGUF (Q5_K_M, Q4_K_S: about a third) with Unet Loader (GGUF) of ComfyUI-GGUF. More VRAM is then left for the image.",
+		Cost: "Slight loss of quality.",
 	}
 	comfyKeepFree = cause.Cure{
-		Fix: "lowvram_mode", Title: "Keep more of the card free for the work",
-		Cost: "Slower: more weights wait in RAM.",
+		Fix: "lowvram_mode", Title: "Keep more VRAM free",
+		Cost: "Slower: more weights stay in RAM.",
 	}
 	comfyHoldLess = cause.Cure{
-		Fix: "lowvram_mode", Title: "Let ComfyUI hold less at once", Cost: "Slower.",
+		Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.",
 		Steps: comfyStart("", step.Change{Flag: "--lowvram"}),
 	}
 	comfyTiles = cause.Cure{
-		Fix: "vae_tiling", Title: "Decode in tiles",
-		Told: "In place of the node VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE also temporal_size 16.",
+		Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)",
+		Told: "Replace the node VAE Decode by VAE Decode (Tiled): tile_size 256 (older versions: 320, their smallest), overlap 64; for a video VAE also temporal_size 16.",
 		Cost: "Some seconds; seams are rarely seen.",
 	}
 	comfyCPUVAE = cause.Cure{
-		Fix: "cpu_offload", Title: "Run the VAE on the processor", Cost: "Minutes an image.",
+		Fix: "cpu_offload", Title: "Run the VAE on the CPU: `--cpu-vae`", Cost: "Minutes for each image.",
 		Steps: comfyStart("", step.Change{Flag: "--cpu-vae"}),
 	}
 	comfyUnload = cause.Cure{
-		Fix: "restart_session", Title: "Empty the card first",
-		Told: "Manager: Unload Models (or restart ComfyUI), then run only this workflow. Close what else uses the card: the browser that shows ComfyUI can hold some hundred MB.",
+		Fix: "restart_session", Title: "Unload models before the run",
+		Told: "Manager: Unload Models (or restart ComfyUI), then run only this workflow. Close other programs that use the card; the browser that shows ComfyUI can hold some hundred MB.",
 		Cost: "Models load again.",
 	}
 )
@@ -89,21 +90,21 @@ func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram")
 // allOnCardFlag is the flag that does it.
 func allOnCardFlag(c *ledger.Case) map[string]string {
 	if _, ok := c.Setting("gpu_only"); ok {
-		return map[string]string{"flag": "--gpu-only", "keeps": "keeps everything on the card: the model of the image, the text encoder (T5-XXL: 9.8 GB at 16 bit), the VAE"}
+		return map[string]string{"flag": "--gpu-only", "keeps": "keeps everything on the card: diffusion model, text encoder (T5-XXL: 9.8 GB at 16 bit), VAE"}
 	}
-	return map[string]string{"flag": "--highvram", "keeps": "leaves every model on the card after use: those of the image, text encoder, VAE, of earlier workflows"}
+	return map[string]string{"flag": "--highvram", "keeps": "leaves every model on the card after use: diffusion model, text encoder, VAE, models of earlier workflows"}
 }
 
 var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "fills the card[[ ({total})]]: it was started with {flag}",
-		Means:    "`{flag}` {keeps}. Nothing goes to RAM when it is not needed[[, and {mine%} of the card is its own now]].[[ The {asked} that was refused is only the last piece.]]",
+		Headline: "ran out of graphics memory[[ ({total})]]: it was started with {flag}",
+		Means:    "`{flag}` {keeps}. Models that are not in use are not moved to RAM[[; {mine%} of the card is ComfyUI's own now]].",
 		Figures:  allOnCardFlag,
-		Not:      "Allocator settings[[: {slack} to gain at most]]. More RAM or closing programs, as long as the flag is there.",
+		Not:      "More RAM: with this flag ComfyUI does not use it.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Start without it", Told: "ComfyUI then moves to RAM what it does not need at the moment.", Steps: comfyStart("", step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--highvram", Drop: true}), Cost: "Some seconds a run, and RAM."},
+			{Fix: "lowvram_mode", Title: "Start without `{flag}`", Told: "ComfyUI then moves models that are not in use to RAM.", Steps: comfyStart("", step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--highvram", Drop: true}), Cost: "Some seconds for each run; more RAM."},
 			smallerFile,
 			fewerPixels,
 		},
@@ -112,41 +113,42 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for attention, and tries again in smaller slices",
-		Means:    "No crash yet: split attention ran out[[ beside {part} of weights]], empties the cache and repeats that call in slices; each line is one call, so a step takes very long. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
+		Headline: "ran out of graphics memory in attention and tries again in smaller slices",
+		Means:    "This is a warning: split attention did not fit[[ beside {part} of weights]], so ComfyUI empties the cache and repeats that call in smaller slices, which is slow. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
 		Figures:  partLoaded,
-		Not:      "Closing programs: nothing here shows another one. `--highvram` and `--gpu-only` make it worse.",
+		Not:      "`--highvram`, `--gpu-only`: both leave less free.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "PyTorch's attention instead", Cost: "None; usually faster."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."},
 			comfyKeepFree, smallerFile,
 		},
-		Later:   "It may also end in an error, or run on for hours: a smaller image is a quick test.",
+		Later:   "If the steps are too slow: try a smaller image.",
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "9621"},
 	},
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had to decode in tiles: the whole image did not fit through the VAE",
-		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the result comes out, nothing needs mending. Sampling was over; usually its models were still on the card and left too little. If nothing follows this line, the paste was cut or the tiles hang.",
-		Not:      "Fewer steps or a smaller model file: sampling is done.",
+		Headline: "could not fit the whole image through the VAE and tries again in tiles",
+		Means:    "This line is a warning: after the failure the VAE is run again in tiles. If the result comes out, nothing needs fixing. If the program closed after it, RAM is probably used up as well. Often other models are still on the card and leave too little for the whole image.",
+		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Decode in tiles at once, smaller ones", Told: "In place of VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE temporal_size 16 as well. It saves the failed try, and small tiles need a quarter of the memory.", Cost: "Seams, if any, at the borders of tiles."},
-			{Fix: "lower_resolution", Title: "Less to decode", Told: "Fewer frames (`length`) or a smaller image: decoding grows with pixels times frames.", Cost: "Size."},
-			comfyCPUVAE,
+			{Fix: "vae_tiling", Title: "Use the tiled VAE node at once", Told: "VAE Decode (Tiled) in place of VAE Decode, or VAE Encode (Tiled) in place of VAE Encode: tile_size 256, overlap 64; for a video VAE also temporal_size 16. This skips the failed try.", Cost: "Faint seams between tiles."},
+			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "The VAE's memory grows with pixels times frames.", Cost: "A smaller result."},
+			{Fix: largerPageFile.Fix, Title: "If the program closed: enlarge the page file", Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
+			{Fix: comfyCPUVAE.Fix, Title: comfyCPUVAE.Title, Steps: comfyCPUVAE.Steps, Cost: comfyCPUVAE.Cost, If: when.Not(inForge)},
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "could not decode the result, though it decodes in tiles already",
-		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still did not fit.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
+		Headline: "could not decode the result, although it decodes in tiles",
+		Means:    "Sampling was done, and the node decodes in tiles; one tile still did not fit.[[ {asked} was asked for and {free} was free.]] The tiles are too large for the VRAM that is left, or other models are still on the card.[[ {amd}]]",
 		Figures:  amdScratch,
-		Not:      "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
+		Not:      "Fewer steps: sampling was done.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the tile size it has now (mostly to 256, then 128); with a video VAE fewer frames at a time too (temporal_size 16, then 8).", Cost: "Some seconds; seams may show at 128."},
-			{Fix: "efficient_attention", Title: "Let MIOpen search less", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
+			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "In the node that decodes: half of the present tile size; for a video VAE also half of temporal_size.", Cost: "Slower; small tiles can show seams."},
+			{Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
 			comfyUnload, comfyCPUVAE,
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py", comfyThread + "5759"},
@@ -154,11 +156,11 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the image, not even in tiles",
-		Means:    "All steps were sampled. The VAE failed on the whole image, ComfyUI tried again in tiles of 512 pixels by itself, and one tile did not fit either. So the card was nearly full before: models that were not unloaded, or another program.",
-		Not:      "Fewer steps or another sampler: sampling was done.",
+		Headline: "could not decode the image, even in tiles",
+		Means:    "Sampling was done. The VAE failed on the whole image, ComfyUI tried again in tiles, and one tile did not fit either. Most often the card is nearly full of models that were not unloaded, or of another program; with video a tile of many frames can also be too large.",
+		Not:      "Fewer steps: sampling was done.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "VAE Decode (Tiled): tile_size 256, then 128; with a video VAE temporal_size 16, then 8.", Cost: "Some seconds; seams may show at 128."},
+			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, then 128; for a video VAE temporal_size 16, then 8.", Cost: "Slower; small tiles can show seams."},
 			comfyKeepFree, comfyUnload,
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "12823", comfyThread + "2431"}, Solved: 2,
@@ -167,12 +169,12 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not encode the input image or clip",
-		Means:    "It failed before sampling: the VAE turns the input into a latent[[, {retried}]]. What counts is the size and number of the images that go in, not of the result; a photo of 12 megapixels or a clip of 100 frames is enough. If the first run works and the next fails, models of the first are still on the card.",
+		Means:    "The VAE was turning an input image or clip into a latent[[, {retried}]]. Its memory grows with the size and number of the images that go in; a photo of 12 megapixels or a clip of 100 frames can be too much. If the first run works and the next fails, models of the first are probably still on the card.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"retried": retriedEncoding(c)} },
-		Not:      "Another sampler, fewer steps, a smaller model file: sampling had not begun.",
+		Not:      "Another sampler, fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Scale the input down first", Told: "Between the loader and the node that encodes: Upscale Image, or Scale Image to Total Pixels with 1.0 megapixels. Video: load fewer frames (frame_load_cap in Load Video).", Cost: "None where the result is not larger."},
-			{Fix: "vae_tiling", Title: "Encode in tiles", Told: "VAE Encode (Tiled) in place of VAE Encode: tile_size 256, with a video VAE temporal_size 16. Image-to-video nodes that encode by themselves have no such switch.", Cost: "Some seconds."},
+			{Fix: "lower_resolution", Title: "Scale the input image down, or load fewer frames", Told: "Between the loader and the node that encodes: Scale Image to Total Pixels, 1.0 megapixels. Video: frame_load_cap in Load Video (VHS).", Cost: "None where the result is not larger."},
+			{Fix: "vae_tiling", Title: "Use VAE Encode (Tiled)", Told: "In place of VAE Encode: tile_size 256, for a video VAE temporal_size 16. Nodes that encode by themselves (image to video) mostly have no such switch.", Cost: "Some seconds."},
 			comfyUnload,
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
@@ -180,11 +182,11 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"},
 		Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not turn the sampled clip into frames",
-		Means:    "All steps were done; the video VAE failed. It takes many frames at once, each at full size, so this last step can need more than sampling did.",
-		Not:      "A smaller quantisation of the video model: it is out of the way at this point.",
+		Headline: "could not decode the sampled clip",
+		Means:    "The video VAE failed, which turns the sampled latent into frames. It takes many frames at once, each at full size, so decoding can need more than sampling did.",
+		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Tiles in space and time", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4.", Cost: "Slower; borders in time can flicker a little."},
+			{Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)", Told: "In place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4.", Cost: "Slower; slight flicker is possible."},
 			fewerFrames, comfyUnload,
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyThread + "5759"}, Solved: 2,
@@ -193,21 +195,21 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
 		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished image",
-		Means:    "Sampling was done; the last step failed, where the VAE turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]It grows with pixels and batch (every image of the batch counts) and can take more than sampling did.",
-		Not:      "A smaller or quantised model, fewer steps: neither is what this step needs.",
+		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]Its memory grows with the pixels and the batch and can be more than sampling took.",
+		Not:      "Fewer steps: sampling was done.",
 		Cures:    []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
 		Sources:  []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "2431"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not enlarge the image with the upscale model",
-		Means:    "Upscale Image (using Model) works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. So the tile was not the problem: the card was full of other models, or the input and its result do not fit beside them. At 4x the result has 16 times the pixels.",
+		Headline: "ran out of graphics memory in Upscale Image (using Model)",
+		Means:    "This node works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. It copies all input images to the card at once. So the card was most likely full of other models, or the input (many frames, or a large image) is too large.",
 		Not:      "Looking for a tile setting: this node has none and has tried the smallest.",
 		Cures: []cause.Cure{
 			comfyUnload,
-			{Fix: "lower_resolution", Title: "A 2x model, or one image at a time", Told: "2x makes 4 times the pixels, 4x 16 times. A clip: in batches of some frames.", Cost: "A smaller result."},
-			{Fix: "vae_tiling", Title: "Ultimate SD Upscale", Told: "The node of that name instead, tile_width and tile_height 512.", Cost: "Slower; it redraws each tile."},
+			{Fix: "lower_resolution", Title: "Fewer or smaller images at a time", Told: "A clip in batches of some frames (frame_load_cap in Load Video); a large image scaled down first, or a 2x model in place of a 4x one.", Cost: "Several runs, or a smaller result."},
+			{Fix: "vae_tiling", Title: "Use Ultimate SD Upscale instead", Told: "It redraws the image tile by tile: tile_width and tile_height 512.", Cost: "Slower; it changes the image."},
 		},
 		Sources: []string{comfyCode + "comfy_extras/nodes_upscale_model.py"},
 	},
@@ -215,22 +217,22 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not run the text encoder",
-		Means:    "It failed on the prompt, before any work on the image. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. The size of the image does not matter here.",
-		Not:      "A smaller image, fewer frames, VAE tiles: none of them has begun.",
+		Means:    "It failed on the prompt. T5-XXL (Flux, SD 3.5) takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. CLIP of SD 1.5 and SDXL is below 2 GB: there other models or programs fill the card.",
+		Not:      "VAE tiles, fewer steps: it failed in the text encoder.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "The fp8 file of the text encoder", Told: "In the CLIP loader, for example `t5xxl_fp8_e4m3fn_scaled.safetensors`; or a GGUF with CLIPLoader (GGUF).", Cost: "Hardly any quality."},
-			{Fix: "cpu_offload", Title: "Encode the prompt on the processor", Told: "CLIP loader: `device` cpu. It runs once for each new prompt.", Cost: "Some seconds, and RAM for it."},
-			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			{Fix: "use_lower_quant", Title: "Load an fp8 file of the text encoder", Told: "In the CLIP loader, for T5 `t5xxl_fp8_e4m3fn_scaled.safetensors`; or a GGUF with CLIPLoader (GGUF).", Cost: "Hardly any loss of quality."},
+			{Fix: "cpu_offload", Title: "Run the text encoder on the CPU", Told: "CLIP loader: `device` cpu. It runs once for each new prompt.", Cost: "Some seconds, and RAM."},
+			comfyUnload,
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py"},
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "It failed inside a ControlNet. Each is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) and runs in every step beside the main one.",
+		Means: "It failed in a ControlNet. Each is one more model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) that runs beside the main model.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "use_smaller_model", Title: "One ControlNet, in a small file", Told: "Files named fp16, small or control-lora take a half to a tenth; a union model replaces several. Bypass the others (Ctrl+B) to see which one tips it over.", Cost: "Slightly looser control."},
+			{Fix: "use_smaller_model", Title: "Use one ControlNet, in a smaller file", Told: "Files named fp16, small or control-lora take a half to a tenth; a union model replaces several. Bypass (Ctrl+B) all but one to see which is too much.", Cost: "Slightly looser control."},
 			fewerPixels, comfyKeepFree,
 		},
 		Sources: []string{comfyCode + "comfy/controlnet.py"},
@@ -238,26 +240,25 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in an attention that writes out its scores",
-		Means:    "The frame says split, sub-quadratic or basic attention: [[{asked} of ]]scores between all parts of the image, which grow with the square of the pixels. PyTorch's own attention never writes them down.",
+		Headline: "ran out of graphics memory in basic, split or sub-quadratic attention",
+		Means:    "The traceback shows split, sub-quadratic or basic attention[[, which asked for {asked}]]. It writes out a score matrix that grows with the square of the pixels; PyTorch's fused attention needs no such matrix.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Means:   "The split attention counted beforehand: even in its smallest slices the image needs more than is free on the card. The message itself names the largest square that would fit now.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch's attention instead of split", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Told: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
+		Means:   "Split attention computes beforehand what it needs: even in its smallest slices that is more than is free on the card. The message names the largest square image that would fit now.",
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("},
 		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory while it moved a model to the card",
-		Means:    "No step had run. ComfyUI plans such a move by what looked free and splits a model that is too large, so either something else took memory meanwhile, or LoRA patches were computed on top.",
-		Not:      "A smaller image: no work on it had begun.",
+		Means:    "It failed while weights went to the card. ComfyUI plans such a move by what is free and splits a model that is too large. So most often something else took memory meanwhile, or LoRA patches were computed on top.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). End a second ComfyUI, games, browsers.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). Close a second ComfyUI, games, browsers.", Cost: "Free."},
 			comfyKeepFree, smallerFile,
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
@@ -265,20 +266,20 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
-		Not:   "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
+		Means: "This ComfyUI uses dynamic VRAM, the loader of 2026, which pages weights in while it works. A refused request then mostly means that the work on the image is too large, or that the loader freed memory too late.",
+		Not:   "`--lowvram`: it does nothing under dynamic VRAM.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Keep headroom free, or turn the loader off", Told: "`--vram-headroom 1` (GB; raise it in halves). If that fails, `--disable-dynamic-vram` brings the old loader back. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
+			{Fix: "lowvram_mode", Title: "Set `--vram-headroom`, or turn the loader off", Told: "Start with `--vram-headroom 1` (GB), then 2. If that fails: `--disable-dynamic-vram`. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
 			fewerPixels,
-			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was fixed often in 2026: Manager, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
+			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was often fixed in 2026. Manager: Update ComfyUI, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
 		},
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyThread + "13598", comfyThread + "14396", "https://github.com/Comfy-Org/ComfyUI/pull/14480"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it sampled the clip",
-		Means:    "It failed in a sampling step of a video model. [[The last piece was {asked}, of a card of {total}. ]]The work grows with width, height and frames together, and all frames are on the card at once; ComfyUI had already moved out what weights it could.",
+		Headline: "ran out of graphics memory in a sampling step of a video model",
+		Means:    "It failed in a sampling step of a video model. [[It asked for {asked} more, on a card of {total}. ]]Activations grow with width times height times frames, and all frames are on the card at once.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{fewerFrames, comfyKeepFree, smallerFile},
 		Sources:  []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
@@ -287,17 +288,17 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
 		If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step",
-		Means:    "The message has no sizes; the frames say where: in a step, so loading was done and decoding had not begun.[[ {part} of the model's weights lay on the card and the rest in RAM, by ComfyUI's own plan.]] What did not fit is the work on the image: it grows with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Means:    "The message has no sizes; the traceback shows a sampling step.[[ {part} of the model's weights were on the card by ComfyUI's plan, the rest in RAM.]] Most likely the activations did not fit: they grow with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Figures:  partLoaded,
-		Not:      "Fewer steps: each needs the same. VAE tiles: it had not come to that.",
-		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Windows: see RAM and page file too", Told: "The driver itself refused, which it also does where RAM plus page file are promised away: Task Manager, Performance, Memory, \"Committed x / y\" while it runs.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
+		Not:      "Fewer steps: each needs the same. VAE tiles: it failed in a step.",
+		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Check RAM and page file too", Told: "Windows also refuses card memory when RAM plus page file are used up: Task Manager, Performance, Memory, \"Committed x / y\" while it runs. If x is near y: a larger page file.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
 		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
-		Means:    "It failed in a sampling step: {asked} more for the work on the image. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Means:    "It failed in a sampling step, which asked for {asked} more. ComfyUI fits the weights to the card before it samples, so most likely the activations did not fit: they grow with pixels and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{{Fix: comfyKeepFree.Fix, Title: comfyKeepFree.Title, Cost: comfyKeepFree.Cost, If: littleMissing}, fewerPixels, comfyKeepFree, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
@@ -328,7 +329,7 @@ func partLoaded(c *ledger.Case) map[string]string {
 // retriedEncoding: ComfyUI tried the whole input, then tiles.
 func retriedEncoding(c *ledger.Case) string {
 	if c.Kind(fact.ComfyVAE) {
-		return "the whole input first, then in tiles by ComfyUI itself"
+		return "first the whole input, then in tiles"
 	}
 	return ""
 }

@@ -12,26 +12,28 @@ var (
 	moreSwap       = cause.Cure{
 		Fix: "add_swap", Title: "Add swap", Kind: "shell",
 		Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile",
-		Cost: "Disk space; slow while it is used.",
+		Cost: "Disk space; slow while in use.",
 	}
 	smallerOnDisk = cause.Cure{
-		Fix: "use_lower_quant", Title: "Smaller files, of the text encoder too",
-		Told: "fp8 or GGUF files in Load Diffusion Model and Load CLIP: each takes about its own size of RAM when it is loaded.",
-		Cost: "Little quality.",
+		Fix: "use_lower_quant", Title: "Load fp8 or GGUF files, of the text encoder too",
+		Told: "In Load Diffusion Model and Load CLIP: each file takes about its own size of RAM when it is loaded.",
+		Cost: "Slight loss of quality.",
 	}
 	keepLess = cause.Cure{
-		Fix: "close_other_apps", Title: "Keep less in RAM between runs",
-		Told: "Start with `--cache-none`, and close browser and games first.", Cost: "Every run computes all nodes again.",
+		Fix: "close_other_apps", Title: "Close other programs, keep no cache",
+		Told: "Close browser and games. ComfyUI since April 2025: `--cache-none` keeps no results in RAM.", Cost: "Every run computes all nodes again.",
 	}
+	// fewerInRAM is for arrays of NumPy, which are images there.
+	fewerInRAM = cause.Cure{Fix: "lower_batch_size", Title: "Process fewer frames or images at a time", Told: "Load Video (VHS): frame_load_cap 50, with skip_first_frames 0, 50, 100 and so on, then join the parts; or load smaller frames (custom_width, custom_height).", Cost: "Several runs.", If: func(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc) }}
 	// moreSwapIf is swap where the log shows Linux.
 	moreSwapIf = cause.Cure{Fix: moreSwap.Fix, Title: moreSwap.Title, Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost, If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }}
 	// boxed is a limit that is not the computer's whole RAM.
 	boxed = cause.Cure{
-		Fix: "raise_memory_limit", Title: "Give it more RAM, and swap", Cost: "Less for other programs; swap is slow.",
+		Fix: "raise_memory_limit", Title: "Raise the memory limit, or add swap", Cost: "Less RAM for other programs; swap is slow.",
 		Ways: []cause.Way{
 			{For: "Docker", Text: "raise `mem_limit:` in the compose file (or `--memory`), or take it out"},
-			{For: "WSL, Docker Desktop", Text: "`C:\\Users\\YOU\\.wslconfig`, section wsl2: `memory=` most of your RAM, `swap=32GB`; then `wsl --shutdown`. WSL has half of the RAM by default"},
-			{For: "Linux itself", Text: "`sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"},
+			{For: "WSL, Docker Desktop", Text: "`C:\\Users\\YOU\\.wslconfig`, section wsl2: `memory=` most of your RAM, `swap=32GB`; then `wsl --shutdown`. By default WSL gets half of the RAM"},
+			{For: "Linux", Text: "`sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"},
 		},
 	}
 )
@@ -51,7 +53,7 @@ func amdCard(c *ledger.Case) bool { return c.Backend == "rocm" && !carvedOut(c) 
 // amdScratch is what AMD's convolutions take in a VAE.
 func amdScratch(c *ledger.Case) map[string]string {
 	if amdCard(c) {
-		return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
+		return map[string]string{"amd": "On AMD, MIOpen's convolutions can take several times the workspace that NVIDIA's take."}
 	}
 	return map[string]string{"amd": ""}
 }
@@ -61,12 +63,12 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not get pinned RAM for its weights",
-		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The words say CUDA, but it is RAM that was refused: Windows pins about half of it at most, however much is free.",
-		Not:      "A smaller image: the card was not what was full.",
+		Headline: "could not pin system memory (RAM) for its weights",
+		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The message says CUDA, but RAM was refused. On Windows about half of the RAM can be pinned at most, however much is free.",
+		Not:      "A smaller image: RAM was refused, not VRAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_mmap", Title: "Do without pinned memory", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
-			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed so on many machines where 0.29 did not.", Cost: "Some minutes."},
+			{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
+			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed like this on many machines where 0.29 did not.", Cost: "Some minutes."},
 			smallerOnDisk,
 		},
 		Sources: []string{comfyThread + "15255", comfyThread + "14940", comfyCode + "comfy/cli_args.py"}, Solved: 3,
@@ -74,21 +76,21 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not load a model: Windows had no RAM or page file left to promise",
-		Means:    "Windows error 1455. When ComfyUI opened the file, all of RAM plus page file had been promised away; memory that looks free in Task Manager does not count. The card is not involved: every model passes through system memory at about its size on disk.",
-		Not:      "`--lowvram` or a smaller image: both are about the card, and `--lowvram` puts more into RAM.",
-		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Start with less promised", Told: "Close browser, games and a second ComfyUI; `--cache-none` keeps nothing in RAM between runs. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Every run computes all nodes again."}, smallerOnDisk},
+		Headline: "could not load a model: RAM plus page file are used up (error 1455)",
+		Means:    "Windows error 1455: when ComfyUI opened the file, the commit limit (RAM plus page file) was reached. RAM that looks free in Task Manager does not count. This is not the card's memory: every model passes through system memory at about its size on disk.",
+		Not:      "`--lowvram`: it keeps more in RAM. A smaller image: the file takes the same.",
+		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Close other programs first", Told: "Browser, games, a second ComfyUI; then restart ComfyUI. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Free."}, smallerOnDisk},
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM: the frames of the clip fill it",
-		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy; enlarged by 4 they are 16 times that. [[Here {asked} was refused at once. ]]The card has no part in it.",
-		Not:      "`--lowvram`, VAE tiles and other options about the card.",
+		Headline: "ran out of system memory (RAM) for images or frames",
+		Means:    "ComfyUI keeps images in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, every node that changes them makes another copy, and 4x upscaling makes them 16 times as large.[[ Here {asked} was refused.]]",
+		Not:      "`--lowvram`, VAE tiles: they save VRAM, not RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Work on the clip in parts", Told: "Load Video (VHS): frame_load_cap 100 and skip_first_frames 0, 100, 200 and so on; or connect the Meta Batch Manager to it and to Video Combine. Join the parts afterwards.", Cost: "Several runs."},
-			{Fix: "lower_resolution", Title: "Scale frames on load", Told: "Load Video (VHS): custom_width and custom_height. Half of both is a quarter of the RAM.", Cost: "Smaller frames."},
+			{Fix: "lower_batch_size", Title: "Process fewer frames at a time", Told: "Load Video (VHS): frame_load_cap 100, with skip_first_frames 0, 100, 200 and so on; or connect the Meta Batch Manager to it and to Video Combine. Join the parts afterwards. Single images: fewer in one batch.", Cost: "Several runs."},
+			{Fix: "lower_resolution", Title: "Load smaller frames, upscale less", Told: "Load Video (VHS): custom_width and custom_height. Half of both takes a quarter of the RAM; so does 2x in place of 4x upscaling.", Cost: "Smaller frames."},
 			letWindowsPage, moreSwapIf,
 		},
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-VideoHelperSuite"},
@@ -96,9 +98,9 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...),
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was killed by the system: RAM ran out, not the card",
-		Means:    "Nothing of ComfyUI's own stands at the end: the kernel ended it (signal 9, exit code 137). That is RAM, of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it takes off the card, so it often strikes when the next model is loaded.",
-		Not:      "`--lowvram`, VAE tiles, a smaller image: they are about the card, and the first moves more into RAM.",
+		Headline: "was ended by the system, most likely because RAM ran out",
+		Means:    "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM: of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
+		Not:      "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
 		Cures:    []cause.Cure{boxed, smallerOnDisk, keepLess},
 		Later:    "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
 		Sources:  []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
@@ -106,34 +108,34 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) },
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory, not the card's",
-		Means:    "[[{asked} of system memory was refused: the last piece, not the need. ]]ComfyUI reads each model into RAM at about its size on disk before it moves it, and keeps there what it took off the card.",
-		Not:      "A smaller image or `--lowvram`: one is work on the card, the other moves more into RAM.",
-		Cures:    []cause.Cure{letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "[[A request for {asked} of system memory was refused. ]]ComfyUI reads each model into RAM at about its size on disk, keeps there what it moves off the card, and holds images and frames there as 32-bit floats.",
+		Not:      "`--lowvram`: it keeps more in RAM.",
+		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
 		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished image or clip on this Mac",
-		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels, all images or frames of the batch at once.[[ {asked} more was refused.]] On a Mac models, work and all other programs share one memory.",
-		Not:      "`--lowvram` and `--cpu-vae`: both move things inside the same memory. A smaller file of the model: sampling was done.",
+		Headline: "could not decode the image or clip on this Mac",
+		Means:    "The VAE failed, which turns the latent into pixels, many images or frames at once.[[ {asked} more was refused.]] On a Mac models, activations and all other programs share one memory.",
+		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Decode in tiles, or few frames at a time", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64. A node that decodes by itself: its tiling option, or fewer frames a clip (half of them take half).", Cost: "Some seconds; shorter clips."},
+			{Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)", Told: "In place of VAE Decode: tile_size 256 (older versions: 320), overlap 64. A node that decodes by itself: its tiling option, or fewer frames.", Cost: "Some seconds."},
 			fewerPixels,
-			{Fix: "restart_session", Title: "Give memory back first", Told: "Manager: Unload Models, or restart ComfyUI; quit the browser's other tabs and large programs.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload models, close other programs", Told: "Manager: Unload Models, or restart ComfyUI; close browser tabs and large programs.", Cost: "Models load again."},
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
 	{
 		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Means: "On a Mac model, image and all other programs share one memory, and PyTorch lets a program have only part of it. Moving weights out frees nothing: there is no other place.",
-		Not:   "`--lowvram` and `--cpu-vae`: both move things inside the same memory.",
+		Means: "On a Mac model, activations and all other programs share one memory, and PyTorch lets a program have only part of it.",
+		Not:   "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
 		Cures: []cause.Cure{
 			fewerPixels,
-			{Fix: "use_lower_quant", Title: "A GGUF file", Told: "Q4_K_S with Unet Loader (GGUF) and a quantised T5; fp8 files do not run on Metal in most PyTorch versions.", Cost: "Little quality."},
-			{Fix: "raise_watermark", Title: "Lift PyTorch's limit, where little is missing", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python main.py", Cost: "The Mac may swap and freeze; save your work first."},
+			{Fix: "use_lower_quant", Title: "Load a GGUF file of the model", Told: "Flux, Wan and similar: Q4_K_S with Unet Loader (GGUF) and a quantised T5. Most PyTorch versions cannot run fp8 files on a Mac.", Cost: "Slight loss of quality."},
+			{Fix: "raise_watermark", Title: "Lift PyTorch's limit, if little is missing", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python main.py", Cost: "The Mac may swap and freeze; save your work first."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/city96/ComfyUI-GGUF"},
 	},
@@ -144,53 +146,52 @@ var comfyBare = []cause.Card{
 	{
 		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, then died while it moved its models out",
-		Means:    "The card was full, ComfyUI began to unload all models, and Python was aborted (`Fatal Python error`) where weights go back to RAM. So models of earlier work were still held; the abort itself is a crash in the driver or the loader, or RAM that is full as well.",
-		Not:      "Queueing the same work again without a restart: the process is gone, with everything in its queue.",
+		Headline: "ran out of graphics memory, then crashed while it unloaded its models",
+		Means:    "ComfyUI ran out of graphics memory, began to unload its models, and Python was aborted (`Fatal Python error`). The abort is a crash in the driver or the loader, or RAM is full as well; the log does not show which.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Unload between models", Told: "Several models in a row: after each Manager, Unload Models and Free Node Cache, or by its API as here; best all images of one model, then the next.", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "Where a queue uses several models: all images of one model first, then Manager, Unload Models and Free Node Cache, or by its API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
 			comfyKeepFree,
-			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "An abort in place of an error is a fault of theirs.", Cost: "Some minutes."},
+			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "An abort in place of an error is often a bug in one of them.", Cost: "Some minutes."},
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
 	},
 	{
 		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a convolution over frames: the VAE of a video model, as a rule",
-		Means:    "The frame that failed is a 3D convolution (width, height and frames at once), which video models have in their VAE; the network that samples has hardly any. So the steps are most likely done and the frames were being decoded; at the very start it would be the encoding of an image. It grows with width x height x frames. The lines above the paste would name the node.",
-		Not:      "A GGUF or fp8 file of the video model, fewer steps, `--lowvram` alone: they make the sampling smaller, not this. Allocator settings.",
+		Headline: "ran out of graphics memory in a 3D convolution, most likely a video VAE",
+		Means:    "It failed in a 3D convolution (width, height and frames at once). In video models these are mostly in the VAE, so most likely the sampled frames were being decoded, or at the start an input was being encoded. Its memory grows with width x height x frames. The lines above the paste name the node.",
+		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles", Ways: []cause.Way{
 				{For: "ComfyUI's own nodes", Text: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4"},
 				{For: "A wrapper's decode node (Hunyuan, Wan)", Text: "enable_vae_tiling on, with smaller tiles (spatial 128 to 256, temporal 16)"},
 			}, Cost: "slower, faint seams with small overlaps"},
-			{Fix: "lower_resolution", Title: "Fewer frames, or smaller ones", Told: "Half the frames are about half of this peak. To keep what was sampled put Save Latent before the decoder, and decode in a second run.", Cost: "a shorter or smaller video"},
-			{Fix: "lowvram_mode", Title: "More of the card free for it", Told: "`--reserve-vram 2` at the start; as a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Half the frames need about half. To keep what was sampled, put Save Latent before the decoder and decode in a second run.", Cost: "a shorter or smaller video"},
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 2`", Told: "As a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/cli_args.py", "https://github.com/kijai/ComfyUI-HunyuanVideoWrapper"},
 	},
 	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
 		Cause: cause.Unknown, Weight: cause.Fair,
-		Headline: "ran out of graphics memory; which node it was decides",
+		Headline: "ran out of graphics memory; the log does not name the node",
 		Figures: func(c *ledger.Case) map[string]string {
 			if c.Kind(fact.TorchAsync) {
-				return map[string]string{"silent": "Its allocator (cudaMallocAsync) refuses without saying how much was asked for or free."}
+				return map[string]string{"silent": "Its allocator (cudaMallocAsync) does not say how much was asked for or free."}
 			}
 			return map[string]string{"silent": "The lines here do not say how much was asked for or free."}
 		},
-		Means: "{silent} ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big image, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",
+		Means: "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Go by the red node", Ways: []cause.Way{
-				{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: `length` (frames) first"},
+			{Fix: "lower_resolution", Title: "Find the red node, and shrink its work", Ways: []cause.Way{
+				{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
 				{For: "VAE Decode", Text: "VAE Decode (Tiled) instead, tile_size 256, with a video VAE temporal_size 16"},
 				{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},
-			}, Cost: "Detail, or some seconds."},
+			}, Cost: "Less detail, or some seconds."},
 			comfyKeepFree,
-			{Fix: "restart_session", Title: "Get the sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "A few more fragments."},
+			{Fix: "restart_session", Title: "Make the next error name sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "Slightly more fragmentation."},
 		},
-		Later:   "The first run works and the second does not: something is kept. Manager, Unload Models between them tells.",
+		Later:   "If the first run works and the second fails: try Manager, Unload Models between them.",
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},
 	},
 }

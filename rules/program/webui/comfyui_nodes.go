@@ -37,7 +37,7 @@ func customNode(c *ledger.Case) string {
 func ownFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"node": customNode(c), "spilled": "", "loaded": partLoaded(c)["part"]}
 	if ledger.Overfull(c) {
-		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows moves the rest to RAM, slowly, until that is used up too."
+		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows moved the rest to RAM, which is slow."
 	}
 	return out
 }
@@ -47,9 +47,9 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory: swapped blocks of the video model fill it",
-		Means:    "It is RAM that ran out, not the card's memory. Block swap keeps the swapped part of the model in RAM, beside the text encoder and whatever other models ComfyUI keeps there.",
-		Not:      "More blocks to swap: that moves still more into RAM.",
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "Block swap keeps the swapped part of the video model in RAM, beside the text encoder and the other models that ComfyUI keeps there.",
+		Not:      "More blocks to swap: that needs more RAM.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Swap fewer blocks, without pinning", Told: "Node WanVideo BlockSwap: blocks_to_swap as low as the card allows, use_non_blocking off; start ComfyUI with `--disable-pinned-memory` (late 2025 and later).", Cost: "Some speed."},
 			smallerOnDisk, letWindowsPage,
@@ -60,12 +60,12 @@ var comfyNodes = []cause.Card{
 		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper"}, Unsaid: []string{"enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in WanVideoWrapper",
-		Means:    "WanVideoWrapper loads and moves its model by itself: ComfyUI's own memory options hardly reach it. Its knobs are the node WanVideo BlockSwap for the weights (14B has 40 blocks), and frames and size for the work.",
+		Means:    "WanVideoWrapper loads and moves its model by itself, so ComfyUI's memory options hardly reach it. The node WanVideo BlockSwap decides how many weights are on the card (14B has 40 blocks); activations grow with frames and resolution.",
 		Not:      "`--lowvram`: the wrapper does not follow it.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader: blocks_to_swap 20, then up to 40; Model Loader: load_device offload_device.", Cost: "Some speed, and RAM for those blocks."},
-			{Fix: "lower_resolution", Title: "Fewer frames or smaller ones", Told: "num_frames 49 instead of 81, or 480p; long clips: WanVideo Context Options, 81 frames at a time.", Cost: "A shorter or smaller clip."},
-			{Fix: "upgrade_version", Title: "If it worked before an update", Told: "Empty Triton's cache (the folder `.triton` in your home and `torchinductor_*` in the temp folder): stale kernels raised memory after updates.", Cost: "It compiles once more."},
+			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader: blocks_to_swap 10 more than now (20 to start with), up to 40 for 14B; Model Loader: load_device offload_device.", Cost: "Some speed, and RAM for those blocks."},
+			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Lower num_frames (4n+1), or 480p; long clips: WanVideo Context Options, 81 frames at a time.", Cost: "A shorter or smaller clip."},
+			{Fix: "upgrade_version", Title: "If it worked before an update", Told: "Delete Triton's cache (the folder `.triton` in your home and `torchinductor_*` in the temp folder): stale kernels raised memory use after updates.", Cost: "It compiles once more."},
 		},
 		Sources: []string{wanWrapper + "blob/main/nodes.py", wanWrapper + "issues/653", wanWrapper + "issues/1644", wanWrapper + "issues/898"}, Solved: 2,
 	},
@@ -73,19 +73,19 @@ var comfyNodes = []cause.Card{
 		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode or encode the clip in WanVideo's node",
-		Means:    "Not sampling failed but WanVideo's own decode or encode node. It works on the whole clip at once unless its tiling is on.",
-		Not:      "More blocks to swap: the video model is not what is short here.",
-		Cures:    []cause.Cure{{Fix: "vae_tiling", Title: "Turn tiling on in that node", Told: "WanVideo Decode (or Encode): enable_vae_tiling on, tile_x and tile_y 272, strides 144 and 128.", Cost: "Slower; seams may show."}, fewerFrames, comfyUnload},
+		Means:    "WanVideo's own decode or encode node failed, not the sampler. It handles whole frames unless its tiling is on.",
+		Not:      "Fewer steps: the VAE needs the same.",
+		Cures:    []cause.Cure{{Fix: "vae_tiling", Title: "Turn on enable_vae_tiling in that node", Told: "WanVideo Decode (or Encode): enable_vae_tiling on, tile_x and tile_y 272, strides 144 and 128; smaller if it is on already.", Cost: "Slower; seams may show."}, fewerFrames, comfyUnload},
 		Sources:  []string{wanWrapper + "blob/main/nodes.py"},
 	},
 	{
 		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "It failed in the GGUF node, which unpacks each layer to 16 bit on the card when it is used. A smaller file saves weights, not that scratch or the work on the image; LoRAs are applied while unpacking and add to it.",
-		Not:   "A Q2 or Q3 file for this alone: the scratch for a layer stays the same.",
+		Means: "It failed with a GGUF model in use. Each layer is unpacked to 16 bit on the card when it is used, LoRAs are applied during that, and activations come on top of the weights.",
+		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			comfyKeepFree,
-			{Fix: "use_lower_quant", Title: "One quantisation smaller, fewer LoRAs", Told: "Unet Loader (GGUF): Q4_K_S instead of Q8_0; Unet Loader (GGUF/Advanced): patch_on_device off.", Cost: "Some quality."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation, fewer LoRAs", Told: "Unet Loader (GGUF): the next smaller file (Q4_K_S is half of Q8_0); Unet Loader (GGUF/Advanced): patch_on_device off.", Cost: "Some loss of quality."},
 			fewerPixels,
 		},
 		Sources: []string{"https://github.com/city96/ComfyUI-GGUF/blob/main/nodes.py"},
@@ -94,15 +94,15 @@ var comfyNodes = []cause.Card{
 		ID: "comfyui/seedvr2", Kinds: onCard, Said: []string{"SeedVR2"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in SeedVR2, the video upscaler",
-		Means:    "SeedVR2 upscales a batch of frames at once at the size of the result. Its own log names the phase that failed, and each phase has a cure of its own.",
-		Not:      "ComfyUI's `--lowvram`: these nodes keep their own memory plan.",
+		Means:    "SeedVR2 upscales a batch of frames at once, at the resolution of the result. Its log names the phase that failed (encoding, upscaling, decoding); each has its own setting.",
+		Not:      "ComfyUI's `--lowvram`: these nodes move their models by themselves.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Go by the phase", Ways: []cause.Way{
+			{Fix: "vae_tiling", Title: "Use tiles (encoding, decoding) or block swap (upscaling)", Ways: []cause.Way{
 				{For: "Encoding, Decoding", Text: "SeedVR2 VAE loader: encode_tiled and decode_tiled on, tile sizes 1024, then 768 or 512"},
 				{For: "Upscaling", Text: "SeedVR2 DiT loader: offload_device cpu, blocks_to_swap 16, then 32 (3B) or 36 (7B), swap_io_components on"},
 			}, Cost: "Slower; block swap needs RAM."},
-			{Fix: "lower_batch_size", Title: "Fewer frames at once", Told: "batch_size 5, then 1 (it counts 4n+1), or a lower resolution of the result.", Cost: "Less steady motion at 1."},
-			{Fix: "use_lower_quant", Title: "The 3B model, or an fp8 or GGUF file", Told: "In the DiT loader.", Cost: "Some detail."},
+			{Fix: "lower_batch_size", Title: "Lower batch_size, or the resolution of the result", Told: "batch_size is the number of frames at once (4n+1): 5, then 1.", Cost: "Less steady motion at 1."},
+			{Fix: "use_lower_quant", Title: "Load the 3B model, or an fp8 or GGUF file", Told: "In the DiT loader; it helps in the phase Upscaling.", Cost: "Less detail."},
 		},
 		Sources: []string{"https://github.com/numz/ComfyUI-SeedVR2_VideoUpscaler/blob/main/README.md"},
 	},
@@ -112,7 +112,7 @@ var comfyNodes = []cause.Card{
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer references and adapters", Told: "One reference image for each adapter, no batch; bypass (Ctrl+B) other adapters and ControlNets to see which one tips it over.", Cost: "Looser likeness."},
+			{Fix: "lower_batch_size", Title: "Fewer reference images and adapters", Told: "One reference image for each adapter; bypass (Ctrl+B) all but one adapter and ControlNet to see which is too much.", Cost: "Looser likeness."},
 			fewerPixels, comfyKeepFree,
 		},
 		Sources: []string{"https://github.com/cubiq/ComfyUI_IPAdapter_plus"},
@@ -121,10 +121,10 @@ var comfyNodes = []cause.Card{
 		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in AnimateDiff",
-		Means:    "AnimateDiff samples all frames of a context as one batch: memory grows with frames times pixels. Without context options the context is the whole clip.",
+		Means:    "AnimateDiff samples all frames of a context as one batch, so memory grows with frames times pixels. Without context options that is the whole clip.",
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "A context of 16 frames", Told: "Connect Context Options (Looped Uniform or Standard Static), context_length 16, to the AnimateDiff loader: memory then stays that of 16 frames however long the clip is.", Cost: "None for clips of up to 16 frames."},
+			{Fix: "lower_batch_size", Title: "Set context_length 16", Told: "Connect Context Options (Looped Uniform or Standard Static), context_length 16, to the AnimateDiff loader: the sampler then holds 16 frames at a time, however long the clip is.", Cost: "Slower; slight changes between contexts."},
 			fewerPixels, comfyKeepFree,
 		},
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved"},
@@ -132,41 +132,41 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
 		If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "DirectML refused memory. It does not tell PyTorch how much is free, so ComfyUI writes 1024 MB, whatever the card has, and cannot move weights out in time.[[ {full}]]",
+		Means: "DirectML refused memory. It does not tell PyTorch how much is free: ComfyUI prints 1024 MB whatever the card has, and cannot plan what to move to RAM.[[ {full}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if _, ok := c.Fact("weights_32"); ok {
 				return map[string]string{"full": "The weights are at 32 bit here (`model weight dtype torch.float32`): twice what they take at 16."}
 			}
 			return map[string]string{"full": ""}
 		},
-		Not: "`--reserve-vram`: it reckons with figures that DirectML does not give.",
+		Not: "`--reserve-vram`: it needs figures that DirectML does not give.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Force the low-memory mode", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
+			{Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
 			comfyTiles,
-			{Fix: "half_precision", Title: "Weights at 16 bit", If: when.Fact("weights_32"), Told: "Add `--force-fp16` to that; if images turn black, also `--fp32-vae`.", Cost: "Hardly any quality."},
-			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux: the same card with far less memory used.", Cost: "A new installation."},
+			{Fix: "half_precision", Title: "Load the weights at 16 bit: `--force-fp16`", If: when.Fact("weights_32"), Told: "If images turn black, also `--fp32-vae`.", Cost: "Hardly any loss of quality."},
+			{Fix: "upgrade_version", Title: "Use ROCm or ZLUDA in place of DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux with ROCm: they use less memory on the same card.", Cost: "A new installation."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
 	},
 	{
 		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"},
 		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished image on this AMD card",
-		Means:    "Sampling was done; the VAE failed. On AMD that is the usual place: the convolutions of MIOpen take several times the scratch that NVIDIA's take, so an image that was sampled well does not get decoded.",
-		Not:      "`--reserve-vram`: this scratch does not heed it.",
-		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Let MIOpen search less", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "The VAE at bf16", Told: "Start with `--bf16-vae`: ROCm runs it at 32 bit by default in many versions.", Cost: "None that can be seen."}},
+		Headline: "could not decode the image on this AMD card",
+		Means:    "The VAE failed, which turns the latent into pixels. This is a usual place on AMD: MIOpen's convolutions can take several times the workspace that NVIDIA's take, so decoding can fail where sampling worked.",
+		Not:      "Fewer steps: the VAE needs the same.",
+		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "Run the VAE at 16 bit: `--bf16-vae`", Told: "Many versions run it at 32 bit on AMD by default.", Cost: "No visible difference."}},
 		Sources:  []string{comfyThread + "5341", comfyThread + "5759", comfyThread + "9547", "https://github.com/LykosAI/StabilityMatrix/pull/1469"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/own-model", Kinds: onCard, If: ownModel,
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Headline: "ran out of graphics memory in a node that runs its own model ({node})",
-		Means:    "The frames end in {node} and none is ComfyUI's loader or sampler: the node loads and runs its model with its own code, as a rule whole on the card.[[ {spilled}]]",
+		Headline: "ran out of graphics memory in the custom node {node}",
+		Means:    "The traceback ends in {node}, with none of ComfyUI's loader or sampler below it: most likely the node loads and runs its model with its own code, usually whole on the card.[[ {spilled}]]",
 		Figures:  ownFigures,
-		Not:      "`--lowvram`, `--novram`, `--reserve-vram`: such a node does not heed them. Fewer steps: each needs the same.",
+		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Set the node itself to need less", Told: "Its loader: precision or dtype fp16 (bf16 on RTX 30 and later) instead of fp32, offload or keep on CPU where it has it, the smallest variant of the model; then the smallest image and fewest frames that it takes.", Cost: "Hardly any quality; a smaller result."},
-			{Fix: "use_smaller_model", Title: "Another node for the same model", Told: "In the Manager look for a wrapper or native nodes that load pruned fp16, fp8 or GGUF files and move the model to RAM between steps (DynamiCrafter: ComfyUI-DynamiCrafterWrapper).", Cost: "The workflow is built again."},
+			{Fix: "half_precision", Title: "Lower the resolution, frames and precision in that node", Told: "A smaller image or fewer frames into the node. In its loader, where it has them: precision fp16 (bf16 on RTX 30 and later), offload, a smaller model.", Cost: "A smaller result."},
+			{Fix: "use_smaller_model", Title: "Use another node for the same model", Told: "In the Manager look for native or wrapper nodes that load fp16, fp8 or GGUF files and offload to RAM (DynamiCrafter: ComfyUI-DynamiCrafterWrapper).", Cost: "The workflow must be rebuilt."},
 			comfyUnload,
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/kijai/ComfyUI-DynamiCrafterWrapper"},

@@ -18,8 +18,8 @@ var Diffusers = program.Program{
 	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
 	Hints:  []string{"num_inference_steps=", "enable_model_cpu_offload"},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge:       {cause.Said(cause.Strong, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
-		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, cause.Decisive, "One request of {requested}, and no fast attention is installed: plain attention builds the whole matrix at once."))},
+		cause.ModelTooLarge:       {cause.Said(cause.Strong, "InvokeAI's model cache could not fit the model on the card.", fact.InvokeRefused)},
+		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, cause.Decisive, "One request of {requested}, and no memory-efficient attention is installed: plain attention builds the whole score matrix at once."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
@@ -55,7 +55,7 @@ var Diffusers = program.Program{
 		"use_lower_quant": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.33 and later; before: FluxTransformer2DModel and the like"}}
 		},
-		"lower_resolution":  step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
+		"lower_resolution":  step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # smaller than now; video: fewer num_frames"),
 		"lower_batch_size":  step.Paste("python", "pipe(prompt, num_images_per_prompt=1)"),
 		"use_smaller_model": step.Paste("text", "Load a smaller model: SD 1.5 or SDXL instead of FLUX, the 2B or 1.3B model of a video family."),
 	},
@@ -158,7 +158,7 @@ var InvokeAI = program.Program{
 		"efficient_attention": invokeStep("attention_type: torch-sdp", "Install xformers; InvokeAI 2.3 uses it by itself (`--xformers`)."),
 		"half_precision":      invokeStep("precision: auto", "Start it with `--precision=float16`, or put that into the file `invokeai.init`."),
 		"use_lower_quant":     step.Paste("ui", "Model Manager, Starter Models: the Quantized variant of the model and of its T5 encoder; or a GGUF"),
-		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, fewer control layers and reference images; enlarge in the Upscaling tab"),
+		"lower_resolution":    step.Paste("ui", "Lower width and height, fewer control layers and reference images; upscale in the Upscaling tab"),
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
 		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
 	},
@@ -191,6 +191,6 @@ var FramePack = program.Program{
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
 		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
 	},
-	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
+	Titles: map[string]string{"lowvram_mode": "Raise GPU Inference Preserved Memory"},
 	Cards:  framepackCards,
 }

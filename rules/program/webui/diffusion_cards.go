@@ -27,25 +27,25 @@ func plainDiffusers(c *ledger.Case) bool {
 
 var (
 	offloadModel = cause.Cure{
-		Fix: "cpu_offload", Title: "Move one component at a time", Kind: "python",
-		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "A few seconds an image; RAM for the whole model.",
+		Fix: "cpu_offload", Title: "Offload idle components: `enable_model_cpu_offload`", Kind: "python",
+		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "Some seconds for each image; RAM for the whole model.",
 	}
 	offloadLayers = cause.Cure{
-		Fix: "lowvram_mode", Title: "Move layer by layer", Kind: "python",
-		Text: "pipe.enable_sequential_cpu_offload()   # instead of any other .to() or offload call", Cost: "Many times slower; the least memory.",
+		Fix: "lowvram_mode", Title: "Offload layer by layer: `enable_sequential_cpu_offload`", Kind: "python",
+		Text: "pipe.enable_sequential_cpu_offload()   # instead of any other .to() or offload call", Cost: "Many times slower.",
 	}
 	quantTransformer = cause.Cure{
-		Fix: "use_lower_quant", Title: "The transformer in 4 bit", Kind: "python",
+		Fix: "use_lower_quant", Title: "Load the transformer in 4 bit", Kind: "python",
 		Text: "import torch\nfrom diffusers import AutoModel, BitsAndBytesConfig, DiffusionPipeline\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nquant = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16)\ntransformer = AutoModel.from_pretrained(repo, subfolder=\"transformer\", quantization_config=quant, torch_dtype=torch.bfloat16)\npipe = DiffusionPipeline.from_pretrained(repo, transformer=transformer, torch_dtype=torch.bfloat16)",
-		Cost: "Little quality; diffusers 0.33, bitsandbytes.",
+		Cost: "Slight loss of quality; diffusers 0.33 or later, bitsandbytes.",
 	}
 	tiledVAE = cause.Cure{
-		Fix: "vae_tiling", Title: "Decode in tiles", Kind: "python",
+		Fix: "vae_tiling", Title: "Turn on VAE tiling", Kind: "python",
 		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one image at a time", Cost: "Some seconds.",
 	}
 	smallerCall = cause.Cure{
-		Fix: "lower_resolution", Title: "Less in one call", Kind: "python",
-		Text: "pipe(prompt, height=768, width=768, num_images_per_prompt=1)   # video: num_frames first", Cost: "Detail; 768 is 0.56 of the pixels of 1024.",
+		Fix: "lower_resolution", Title: "Lower the resolution, one image at a time", Kind: "python",
+		Text: "pipe(prompt, height=768, width=768, num_images_per_prompt=1)   # smaller than now; video: fewer num_frames first", Cost: "Less detail; 768 has 0.56 of the pixels of 1024.",
 	}
 )
 
@@ -55,35 +55,35 @@ var diffusersCards = ofCard([]cause.Card{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
-		Means:    "`.to(\"cuda\")` puts everything there at once: text encoders, transformer and VAE. [[{mine} of {total} were full when it stopped. ]]No step needs more than one of them, so moving each when it runs is enough for most cards.",
-		Not:      "A smaller image: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
+		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another, so it is enough to move each one when it runs.",
+		Not:      "A smaller image: it failed on the weights. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
 	},
 	{
 		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: one component alone is too large for the card",
-		Means:    "Model offload is at work already: it failed moving a single component to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8[[; the card has {total}]].",
-		Not:      "`enable_model_cpu_offload()` once more, or a smaller image.",
+		Headline: "ran out of graphics memory while it moved one component to the card",
+		Means:    "Model offload is on already; it failed while one component went to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8 GB[[; the card has {total}]].",
+		Not:      "A smaller image: it failed on the weights.",
 		Cures:    []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
 		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
 	},
 	{
 		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"},
 		If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not turn the sampled clip into frames",
-		Means:    "All steps were done; the video VAE failed. It decodes many frames at once, and without tiling this needs more than the transformer did[[; {asked} more was refused]].",
-		Not:      "Quantising the transformer, fewer steps: it had finished.",
-		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Decode or make fewer frames", Kind: "python", Text: "pipe(prompt, num_frames=49)\n# Stable Video Diffusion: pipe(image, decode_chunk_size=2)", Cost: "A shorter clip; with SVD a little flicker."}, offloadModel},
+		Headline: "could not decode the sampled clip",
+		Means:    "It failed in the video VAE[[: {asked} more was refused]]. It handles many frames at once, each at full size; without tiling this can need more than the denoising steps did.",
+		Not:      "Fewer steps: it failed in the VAE.",
+		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Fewer frames (SVD: lower decode_chunk_size)", Kind: "python", Text: "pipe(prompt, num_frames=49)   # fewer than now\n# Stable Video Diffusion: pipe(image, decode_chunk_size=2)", Cost: "A shorter clip; with SVD slight flicker."}, offloadModel},
 		Sources:  []string{diffusersDocs, "https://github.com/jeanne-wang/svd_keyframe_interpolation/issues/4"}, Solved: 1,
 	},
 	{
 		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("},
 		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished image",
-		Means:    "All steps were done; the VAE failed turning the latent into pixels[[: {asked} more was refused]]. It grows with the pixels and with the number of images, and the models before it are still on the card.",
-		Not:      "Fewer steps or attention slicing: the steps were over.",
+		Headline: "could not decode the image",
+		Means:    "The VAE failed, which turns the latent into pixels[[: {asked} more was refused]]. Its memory grows with the pixels and the number of images, and without offloading all other components are still on the card.",
+		Not:      "Fewer steps: it failed in the VAE.",
 		Cures:    []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "One image at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
 		Sources:  []string{diffusersDocs, diffusersCode + "models/autoencoders/autoencoder_kl.py"},
 	},
@@ -91,26 +91,26 @@ var diffusersCards = ofCard([]cause.Card{
 		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it encoded the prompt",
-		Means:    "No step had begun; everything else lies on the card beside the text encoder. T5-XXL alone is 9.8 GB at 16 bit, and the size of the image does not matter here.",
-		Not:      "A smaller image or VAE tiling: neither has begun.",
-		Cures:    []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "The text encoder in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any quality."}, offloadLayers},
+		Means:    "It failed in the text encoder, before the denoising steps. Without offloading all other components are on the card beside it. T5-XXL alone is 9.8 GB at 16 bit.",
+		Not:      "A smaller image, VAE tiling: it failed in the text encoder.",
+		Cures:    []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "Load T5 in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any loss of quality."}, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/flux/pipeline_flux.py"},
 	},
 	{
 		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("},
 		If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in attention that writes out its scores",
-		Means:    "`get_attention_scores` builds the whole score matrix[[, {asked} of it here]]; it grows with the square of the pixels. PyTorch 2's attention needs none, so this runs with PyTorch 1, or with a processor that was set by hand (attention slicing and some adapters do that).",
-		Not:      "16 bit alone: it halves what a smaller matrix would cut to a fraction.",
-		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerCall, {Fix: "lower_batch_size", Title: "Or slice it", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
+		Headline: "ran out of graphics memory for the score matrix of attention",
+		Means:    "`get_attention_scores` builds the whole score matrix[[ ({asked} more was refused)]], which grows with the square of the pixels. PyTorch 2's fused attention needs none, so this runs with PyTorch 1, or with another attention processor (attention slicing and some adapters set one).",
+		Not:      "Fewer steps: each needs the same.",
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerCall, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
 		Sources:  []string{diffusersCode + "models/attention_processor.py"},
 	},
 	{
 		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "holds more than the card has: Windows moved the rest to RAM, and that is full too",
-		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (slow), until that gave out as well. Mostly all components lie on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
-		Not:      "Allocator settings, a smaller image: the weights alone are past the card.",
+		Headline: "ran out of graphics memory and holds more than the card has",
+		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (RAM), which is slow. Mostly all components are on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
+		Not:      "Fewer steps: each needs the same.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
 		Sources:  []string{diffusersDocs, "https://github.com/zai-org/CogView4/issues/16"},
 	},
@@ -120,12 +120,12 @@ var diffusersCards = ofCard([]cause.Card{
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
-		Means:    "A step of training did not fit[[: {mine} of {total} is its own]]. diffusers' scripts keep every layer's results in 32 bit unless told otherwise, SDXL at 1024 pixels; with checkpointing, 16 bit and 8-bit Adam together that falls to a fraction.",
-		Not:      "Allocator settings[[: {slack} to gain]]. CPU offload: that is for making images.",
+		Means:    "A training step did not fit[[: {mine} of {total} is this process's]]. Weights, gradients, optimizer state and activations are on the card together; gradient checkpointing, 16 bit and 8-bit Adam cut them most.",
+		Not:      "`enable_model_cpu_offload()`: it is for making images, not for training.",
 		Cures: []cause.Cure{
-			{Fix: "gradient_checkpointing", Title: "All savings of the script at once", Told: "Added to your `accelerate launch` command; `--help` lists what your script has:", Kind: "config", Text: "--gradient_checkpointing --mixed_precision fp16 --use_8bit_adam --train_batch_size 1 --gradient_accumulation_steps 4", Cost: "Slower steps; needs bitsandbytes."},
-			{Fix: "lower_resolution", Title: "Smaller images", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."},
-			{Fix: "use_smaller_model", Title: "Keep the text encoders out of it", Told: "Without `--train_text_encoder`, and with latents and text embeddings computed before (`--cache_latents`, where the script has it). A LoRA script in place of one that trains the whole network, if it is one.", Cost: "Words are learned less well."},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, 16 bit and 8-bit Adam", Told: "At the end of your `accelerate launch` command; `--help` lists what your script has:", Kind: "config", Text: "--gradient_checkpointing --mixed_precision fp16 --use_8bit_adam --train_batch_size 1 --gradient_accumulation_steps 4", Cost: "Slower steps; needs bitsandbytes."},
+			{Fix: "lower_resolution", Title: "Lower the resolution", Told: "Below the present one, for example:", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."},
+			{Fix: "use_smaller_model", Title: "Do not train the text encoder", Told: "Remove `--train_text_encoder`; add `--cache_latents` where the script has it. If the script trains all weights: use its LoRA variant.", Cost: "Words are learned less well."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
 	},
@@ -136,7 +136,7 @@ var diffusersCards = ofCard([]cause.Card{
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
-		Means:    "The model ran; the work of a step did not fit[[: {asked} more, with {mine} of {total} held already]]. It grows with pixels, images at a time and, for video, frames. Text encoders and VAE lie idle on the card meanwhile if the pipeline was moved there as a whole, so taking them off may be all that is needed.",
+		Means:    "A denoising step did not fit[[: {asked} more, with {mine} of {total} held already]]. Activations grow with pixels, images at a time and, for video, frames. If the pipeline was moved to the card as a whole, text encoders and VAE are idle there meanwhile; offloading them may be enough.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{offloadModel, smallerCall, quantTransformer},
 		Sources:  []string{diffusersDocs},
@@ -189,7 +189,7 @@ func refusedWithRoom(c *ledger.Case) map[string]string {
 	for _, x := range c.Facts.Failures {
 		f := x.Figures
 		if x.Kind == fact.TorchAlloc && f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+units.GiB {
-			return map[string]string{"second": "The card refused as well, with " + units.Amount(f.Free.Bytes) + " free: Windows books card memory against the same."}
+			return map[string]string{"second": "The card refused as well, with " + units.Amount(f.Free.Bytes) + " free: Windows counts card memory against RAM plus page file too."}
 		}
 	}
 	return map[string]string{"second": ""}
@@ -205,12 +205,12 @@ func networkSize(c *ledger.Case) map[string]string {
 	return out
 }
 
-var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial loading on", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
+var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn on partial loading", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
 
 // invokeOthers has a way to need less in the last step, where it needs most.
 func invokeOthers() cause.Card {
 	k := othersHold("invokeai/others-hold", "InvokeAI", inInvoke, invokeLowVRAM)
-	tiles := cause.Cure{Fix: "vae_tiling", Title: "Meanwhile: decode in tiles", Told: "`force_tiled_decode: true` in `invokeai.yaml`, then restart; it helps where the steps were done and the image failed. Or half the width and height.", Cost: "Some seconds."}
+	tiles := cause.Cure{Fix: "vae_tiling", Title: "If it failed after the last step: turn on tiled decoding", Told: "`force_tiled_decode: true` in `invokeai.yaml`, then restart.", Cost: "Some seconds."}
 	k.Cures = slices.Insert(k.Cures, len(k.Cures)-1, tiles)
 	return k
 }
@@ -222,11 +222,11 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/refused-whole", Kinds: []fact.Kind{fact.InvokeRefused}, If: oldInvoke, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not move a model to the card",
-		Means:    "The frames are those of InvokeAI 4.0 or 4.1, which move each model to the card as a whole, beside what their VRAM cache keeps; 4.0.0 failed so for SDXL on cards of 12 GB. Loading a model in part came with 5.6.",
-		Not:      "A smaller image: it failed on the weights, before any step. Allocator settings.",
+		Means:    "The traceback is that of InvokeAI 4.0 or 4.1, which move each model to the card as a whole, beside what their VRAM cache keeps; 4.0.0 failed like this with SDXL on cards of 12 GB. Partial loading came with 5.6.",
+		Not:      "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Update InvokeAI, load models in part", Told: "5.6 or later by the launcher; then in `invokeai.yaml`, and a restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
-			{Fix: "restart_session", Title: "Until then: nothing kept on the card", Told: "In `invokeai.yaml`, then restart and load this one model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
+			{Fix: "upgrade_version", Title: "Update to 5.6 or later, turn on partial loading", Told: "With the launcher; then in `invokeai.yaml`, and restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
+			{Fix: "restart_session", Title: "Until then set `vram: 0`", Told: "In `invokeai.yaml`, then restart and load this model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/issues/6106", "https://github.com/invoke-ai/InvokeAI/blob/v4.0.0/invokeai/backend/model_manager/load/model_cache/model_locker.py", invokeLowVRAM},
@@ -234,11 +234,11 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not make room for a model on the card",
-		Means:    "InvokeAI's model cache gave up: the model does not fit as a whole beside the working memory that it keeps free. Loading it in part is a setting since 5.6, and on by default in newer releases.",
+		Means:    "InvokeAI's model cache could not fit the model beside the working memory that it keeps free. Partial loading is a setting since 5.6, and on by default in newer releases.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			invokePartialCure,
-			{Fix: "use_lower_quant", Title: "The quantised variant", Told: "Model Manager, Starter Models: the Quantized FLUX and the Quantized T5 encoder, or a GGUF.", Cost: "Little quality; a download."},
+			{Fix: "use_lower_quant", Title: "Use the quantised variant of the model", Told: "Model Manager, Starter Models: for FLUX the Quantized model and the Quantized T5 encoder, or a GGUF.", Cost: "Slight loss of quality; a download."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/load/model_cache/model_cache.py", invokeLowVRAM},
@@ -246,13 +246,13 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished image",
-		Means:    "Denoising was done; the VAE failed[[: {asked} more was refused]]. It grows with the pixels, and InvokeAI plans 3 GB of working memory unless told otherwise.",
-		Not:      "Fewer steps or a smaller model: both are over by then.",
+		Headline: "could not decode the image",
+		Means:    "Denoising was done; the VAE failed, which turns the latent into pixels[[: {asked} more was refused]]. Its memory grows with the pixels; InvokeAI since 5.6 keeps 3 GB of working memory free by default.",
+		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Decode in tiles", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
-			{Fix: "lowvram_mode", Title: "More working memory", Told: "In `invokeai.yaml` (5.6 and later):", Kind: "config", Text: "device_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."},
-			{Fix: "lower_resolution", Title: "Smaller, then the Upscaling tab", Told: "1024 x 1024 or less.", Cost: "One step more."},
+			{Fix: "vae_tiling", Title: "Turn on tiled decoding: `force_tiled_decode`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
+			{Fix: "lowvram_mode", Title: "Raise `device_working_mem_gb`", Told: "In `invokeai.yaml` (5.6 and later; 3 by default), then restart:", Kind: "config", Text: "device_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."},
+			{Fix: "lower_resolution", Title: "Lower the resolution, then use the Upscaling tab", Told: "Half of both sides is a quarter of the pixels.", Cost: "One more step."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
@@ -260,12 +260,12 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/text-encoder", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"text_encoder.py", "invocations/compel.py", `invocations\compel.py`, "text_encoder):", "(compel)", "compel_prompt"}, If: when.All(inInvoke, when.Not(ofInvoke2)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the text encoder",
-		Means:    "It failed on the prompt, before any step. T5-XXL of Flux and SD 3 has 9.8 GB at 16 bit, and models of the run before may still lie on the card beside it.[[ {mine%} of the card was InvokeAI's own.]]",
-		Not:      "A smaller image, tiles: no work on it had begun.",
+		Means:    "It failed on the prompt. T5-XXL of Flux and SD 3 has 9.8 GB at 16 bit, and models of the run before may still be on the card.[[ {mine%} of the card was InvokeAI's own.]]",
+		Not:      "A smaller image, tiled decoding: it failed in the text encoder.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "The quantised T5 encoder", Told: "Model Manager, Starter Models: t5_bnb_int8_quantized_encoder (half as large), chosen in the Advanced settings of the model.", Cost: "Hardly any quality.", If: notSDXL},
+			{Fix: "use_lower_quant", Title: "Use the quantised T5 encoder", Told: "Model Manager, Starter Models: t5_bnb_int8_quantized_encoder (half as large); choose it in the Advanced settings of the model.", Cost: "Hardly any loss of quality.", If: notSDXL},
 			invokePartialCure,
-			{Fix: "restart_session", Title: "Empty its cache first", Told: "Model Manager: Clear Model Cache, or restart InvokeAI; in 4.0 to 5.5 `lazy_offload: false` in `invokeai.yaml` does it after every model.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Model Manager: Clear Model Cache, or restart InvokeAI. In 4.0 to 5.5 `lazy_offload: false` in `invokeai.yaml` unloads each model after use.", Cost: "Models load again."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/invocations/flux_text_encoder.py", "https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/starter_models.py", "https://github.com/invoke-ai/InvokeAI/blob/v5.0.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
@@ -273,12 +273,12 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the upscale model",
-		Means:    "Not denoising failed but the model that enlarges the image. It works in tiles, and the image and its result lie in RAM; so the tile did not fit beside the models that were still on the card.",
-		Not:      "Fewer steps, another main model: neither takes part.",
+		Means:    "The upscale model failed, not denoising. It works in tiles, and the image and its result are in RAM; so one tile did not fit beside what is on the card.",
+		Not:      "Fewer steps: it failed in the upscale model.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "Upscaling tab, Advanced: Tile Size 512; in a workflow: tile_size 256 in the upscale node (0 is no tiles at all).", Cost: "Slower."},
-			{Fix: "restart_session", Title: "Empty the card first", Told: "Model Manager: Clear Model Cache.", Cost: "Models load again."},
-			{Fix: "use_smaller_model", Title: "A 2x upscale model", Told: "In place of a 4x one.", Cost: "A smaller result."},
+			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "Upscaling tab, Advanced: Tile Size 512; in a workflow: tile_size 256 in the upscale node (0 means no tiles).", Cost: "Slower."},
+			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Model Manager: Clear Model Cache.", Cost: "Models load again."},
+			{Fix: "use_smaller_model", Title: "Use a 2x upscale model", Told: "In place of a 4x one.", Cost: "A smaller result."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v6.0.0/invokeai/app/invocations/spandrel_image_to_image.py"},
 	},
@@ -286,12 +286,12 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "The frames are those of InvokeAI 3. It keeps finished models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later), moves others in as a whole, and needs the rest for the image[[; {mine} of {total} was its own]].",
+		Means:    "The traceback is that of InvokeAI 3. It keeps models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later) and moves others in as a whole; activations must fit into the rest[[; {mine} of {total} was its own]].",
 		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "A smaller image", Told: "512 x 512 for SD 1.5, 1024 x 1024 for SDXL, high resolution optimisation and ControlNets off; enlarge afterwards.", Cost: "One step more."},
-			{Fix: "lowvram_mode", Title: "Keep nothing on the card that is not in use", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.2 on), then restart; 3.2 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
-			{Fix: "upgrade_version", Title: "InvokeAI 5.6 or later", Told: "It loads a model in part where the card is too small.", Cost: "A new installation."},
+			{Fix: "lower_resolution", Title: "Lower the resolution", Told: "Not above 512 x 512 for SD 1.5, 1024 x 1024 for SDXL; high resolution optimisation and ControlNets off; upscale afterwards.", Cost: "One more step."},
+			{Fix: "lowvram_mode", Title: "Set the VRAM cache to 0", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.2 on), then restart; 3.2 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
+			{Fix: "upgrade_version", Title: "Update to InvokeAI 5.6 or later", Told: "It can load a model in part where the card is too small.", Cost: "A new installation."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v3.0.0/invokeai/app/services/config.py", "https://github.com/invoke-ai/InvokeAI/blob/v3.4.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
@@ -299,26 +299,26 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
-		Means:    "InvokeAI fills the card with weights except for its working memory (3 GB by default); large images, control layers and LoRAs need more than that.",
+		Means:    "A denoising step did not fit. Large images, control layers and reference images need more; InvokeAI since 5.6 keeps 3 GB of working memory free for it by default.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "More working memory", Told: "In `invokeai.yaml`, then restart (5.6 and later):", Kind: "config", Text: "enable_partial_loading: true\ndevice_working_mem_gb: 5", Cost: "Some speed."},
-			{Fix: "lower_resolution", Title: "Smaller, fewer control layers", Told: "1024 x 1024 or less; disable control layers and reference images one by one; enlarge in the Upscaling tab.", Cost: "One step more."},
-			{Fix: "use_lower_quant", Title: "The quantised variant of the model", Told: "Model Manager, Starter Models.", Cost: "Little quality."},
+			{Fix: "lowvram_mode", Title: "Raise `device_working_mem_gb`", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true\ndevice_working_mem_gb: 5", Cost: "Some speed."},
+			{Fix: "lower_resolution", Title: "Lower the resolution, fewer control layers", Told: "Disable control layers and reference images one by one; upscale in the Upscaling tab.", Cost: "One more step."},
+			{Fix: "use_lower_quant", Title: "Use the quantised variant of the model", Told: "Model Manager, Starter Models.", Cost: "Slight loss of quality."},
 		},
 		Sources: []string{invokeLowVRAM},
 	},
 	{
 		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "loads the model at 32 bit, and the card is too small for that",
-		Means:    "\"Using more accurate float32 precision\": every number takes 4 bytes instead of 2.[[ The network that makes the image, {network} million numbers, is {whole} so and {half} at 16 bit;]][[ text encoder and VAE come to it, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
-		Not:      "The lines after it (\"restoring None\", \"not a known model name\", models.yaml): they only follow. A smaller image: nothing was computed yet.",
+		Headline: "ran out of graphics memory and loads the model at 32 bit",
+		Means:    "\"Using more accurate float32 precision\": every weight takes 4 bytes instead of 2.[[ The UNet, {network} million parameters, takes {whole} and would take {half} at 16 bit.]][[ Text encoder and VAE come on top, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
+		Not:      "Editing models.yaml: \"restoring None\" and \"not a known model name\" only follow from this failure.",
 		Figures:  networkSize,
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Added to how you start it; if images turn black on a GTX 16xx, the next.", Kind: "config", Text: "--precision=float16", Cost: "Black images on GTX 16xx."},
-			{Fix: "lowvram_mode", Title: "Keep less on the card", Told: "Added in the same place. Also close what uses the card (`nvidia-smi`): here every 100 MB count.", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds an image."},
-			{Fix: "cpu_offload", Title: "Or compute on the processor", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes an image."},
+			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Add it to your start command. If images turn black on a GTX 16xx: the next fix.", Kind: "config", Text: "--precision=float16", Cost: "Black images on GTX 16xx."},
+			{Fix: "lowvram_mode", Title: "Keep fewer models on the card: `--free_gpu_mem`", Told: "In the same place. Also close other programs on the card (`nvidia-smi`).", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds for each image."},
+			{Fix: "cpu_offload", Title: "Run on the CPU", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes for each image."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
 	},
@@ -326,25 +326,25 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
-		Means:    "This is InvokeAI 2, which prints its VRAM statistics after each image: the model was loaded, the work on the image did not fit beside it[[ ({mine} of {total} are its own)]]. A model of Stable Diffusion 1.5 is 2 GB at 16 bit and 4 at 32; the rest grows with width times height.",
-		Not:      "`invokeai.yaml`, partial loading, tiles: they came with 3 and later. Fewer steps: each needs the same.",
+		Means:    "This is InvokeAI 2[[; {mine} of {total} are its own]]. Stable Diffusion 1.5 has 2 GB of weights at 16 bit and 4 at 32; activations grow with width times height.",
+		Not:      "Partial loading, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "A smaller image", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; enlarge afterwards with `-U 2`.", Cost: "One step more."},
-			{Fix: "half_precision", Title: "16 bit, and nothing idle on the card", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black images.", Cost: "Some seconds an image."},
-			{Fix: "upgrade_version", Title: "A newer InvokeAI", Told: "From 5.6 on it loads a model in part where the card is too small.", Cost: "A new installation."},
+			{Fix: "lower_resolution", Title: "Lower the resolution", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; upscale afterwards with `-U 2`.", Cost: "One more step."},
+			{Fix: "half_precision", Title: "Start at 16 bit with `--free_gpu_mem`", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black images.", Cost: "Some seconds for each image."},
+			{Fix: "upgrade_version", Title: "Update to InvokeAI 5.6 or later", Told: "It can load a model in part where the card is too small.", Cost: "A new installation."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/generate.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/invoke/args.py", invokeLowVRAM},
 	},
 	{
 		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of the computer's own memory while it loaded a model",
-		Means:    "System memory refused[[ {asked}]], the last piece of many: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and keeps the model before it there too: 16 GB are short for that.",
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "System memory refused[[ {asked}]]: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and also keeps the model before it there; 16 GB can be too little.",
 		Figures:  refusedWithRoom,
-		Not:      "A smaller image, half precision on the card, `max_split_size_mb`: the card was not full.",
+		Not:      "`max_split_size_mb`: it is for the card.",
 		Cures: []cause.Cure{
 			letWindowsPage,
-			{Fix: "restart_session", Title: "Keep one model at a time", Told: "A line in `invokeai.init`, then restart: `--max_loaded_models 1`. Start with the model you need.", Cost: "Models load again at every change."},
+			{Fix: "restart_session", Title: "Keep one model loaded: `--max_loaded_models 1`", Told: "A line in `invokeai.init`, then restart with the model you need.", Cost: "Models load again at every change."},
 			closeForRAM,
 		},
 		Later:   "Newer InvokeAI reads .safetensors with far less RAM.",
@@ -353,13 +353,13 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of the computer's own memory, not the card's",
-		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card; on Windows it reserves much more page file than it uses.",
-		Not:      "`device_working_mem_gb`: it is about the card.",
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card. On Windows RAM and page file count together.",
+		Not:      "`device_working_mem_gb`: it is for the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "A smaller RAM cache", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: func(c *ledger.Case) bool { return !mostlyWindows(c) }},
+			{Fix: "raise_memory_limit", Title: "Lower the RAM cache: `max_cache_ram_gb`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: func(c *ledger.Case) bool { return !mostlyWindows(c) }},
 			letWindowsPage,
-			{Fix: "raise_memory_limit", Title: "A smaller RAM cache", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: mostlyWindows},
+			{Fix: "raise_memory_limit", Title: "Lower the RAM cache: `max_cache_ram_gb`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: mostlyWindows},
 			closeForRAM,
 		},
 		Sources: []string{invokeLowVRAM, "https://github.com/invoke-ai/InvokeAI/issues/7563"}, Solved: 1,

@@ -17,7 +17,7 @@ const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched
 var inFooocus = of("fooocus")
 
 var fooocusLow = cause.Cure{
-	Fix: "lowvram_mode", Title: "Force its low-memory mode", Told: "Windows package: the flag at the end of the line in `run.bat`.", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower.",
+	Fix: "lowvram_mode", Title: "Start with `--always-low-vram`", Told: "Windows package: the flag at the end of the line in `run.bat`.", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower.",
 }
 
 var fooocusCards = slices.Concat([]cause.Card{
@@ -27,14 +27,14 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "reached PyTorch's limit on this Mac, {limit}",
-		Means:    "{limit} is PyTorch's own ceiling, 1.7 times what macOS recommends for graphics[[ ({recommended}, that of a Mac with {ram} GB, which is swapping by now)]]; {asked} more was one too many. A line \"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL: about 7 GB of weights. Its readme calls the guide for Macs unofficial.",
+		Means:    "[[{guess}. ]]{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. Fooocus runs SDXL, with about 7 GB of weights.",
 		Figures:  macLimit,
-		Not:      "Allocator settings of CUDA, 4 bit (NVIDIA only), fewer steps: the weights fill it.",
+		Not:      "Fewer steps: each needs the same. `PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
 		Cures: []cause.Cure{
-			{Fix: "raise_watermark", Title: "Lift the ceiling: little is missing", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: fewMiB},
-			{Fix: "lower_resolution", Title: "A smaller image, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no upscale; Model: Refiner None.", Cost: "Detail."},
-			{Fix: "raise_watermark", Title: "Lift the ceiling", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: when.Not(fewMiB)},
-			{Fix: "use_smaller_model", Title: "A program made for Macs", Told: "Draw Things runs SD 1.5 and quantised SDXL in less. Fooocus itself has SDXL only.", Cost: "Another program."},
+			{Fix: "raise_watermark", Title: "Lift PyTorch's limit: little is missing", Told: "Save your work first; close the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: fewMiB},
+			{Fix: "lower_resolution", Title: "Turn off upscale and refiner, one image at a time", Told: "Advanced: a smaller entry of Aspect Ratios, Image Number 1, no upscale; Model: Refiner None.", Cost: "Less detail."},
+			{Fix: "raise_watermark", Title: "Lift PyTorch's limit", Told: "Save your work first; close the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: when.Not(fewMiB)},
+			{Fix: "use_smaller_model", Title: "Use a program made for Macs", Told: "Draw Things runs SD 1.5 and quantised SDXL in less memory. Fooocus runs SDXL only.", Cost: "Another program."},
 		},
 		Sources: []string{fooocusThread + "980", "https://github.com/lllyasviel/Fooocus/blob/main/readme.md", "pytorch/aten/src/ATen/mps/MPSAllocator.mm"}, Solved: 1,
 	},
@@ -42,26 +42,26 @@ var fooocusCards = slices.Concat([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
 		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "could not put SDXL on the card through DirectML",
-		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders.",
-		Not:      "A smaller image: it failed on the weights. The 1024 MB say nothing of your card.",
+		Headline: "was refused graphics memory through DirectML",
+		Means:    "DirectML (AMD or Intel cards under Windows) does not say how much memory there is: \"Total VRAM 1024 MB\" is a placeholder, so Fooocus cannot plan. SDXL has about 7 GB of weights with its text encoders.",
+		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Low-memory mode, VAE on the processor", Told: "In the line of `run.bat` that starts it (first `--always-low-vram` alone):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
-			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that; several releases failed like this on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
-			{Fix: "close_other_apps", Title: "Free the card, and give Windows a page file", Told: "Close browser and games; 40 GB free on the system drive for the page file.", Cost: "Free."},
+			{Fix: "lowvram_mode", Title: "Start with `--always-low-vram --vae-in-cpu`", Told: "In the line of `run.bat` that starts it (try `--always-low-vram` alone first):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
+			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that. Its readme asks for 8 GB of VRAM on AMD under Windows.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file", Told: "Close browser and games; keep 40 GB free on the system drive for the page file.", Cost: "Free."},
 		},
 		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
 	},
 	{
 		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of the computer's own memory, not the card's",
-		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for nearly every crash like this[[; {asked} is only the piece that was refused last]]. RAM and page file count together.",
-		Not:      "`--always-low-vram`: it is about the card and needs still more RAM.",
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for crashes like this. On Windows RAM and page file count together.[[ A request for {asked} was refused.]]",
+		Not:      "`--always-low-vram`: it keeps more in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Give the page file room", Told: "Virtual memory (Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced): System managed size, with 40 GB free on the drive of Fooocus and on C:; restart. Linux: 40 GB of swap.", Cost: "Disk space; an SSD, or it crawls."},
+			{Fix: "raise_pagefile", Title: "Enlarge the page file, or add swap", Told: "Virtual memory (Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced): System managed size, with 40 GB free on the drive of Fooocus and on C:; restart. Linux: 40 GB of swap.", Cost: "40 GB of disk, better an SSD."},
 			closeForRAM,
-			{Fix: "use_smaller_model", Title: "No refiner, no extra LoRAs", Told: "Advanced, Model: Refiner None.", Cost: "Slightly less detail."},
+			{Fix: "use_smaller_model", Title: "Turn off the refiner and LoRAs", Told: "Advanced, Model: Refiner None.", Cost: "Slightly less detail."},
 		},
 		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md", fooocusThread + "177", fooocusThread + "196", fooocusThread + "237", fooocusThread + "3522"}, Solved: 4,
 	},
@@ -69,11 +69,11 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in Upscale or Variation",
-		Means:    "There the input's size counts: 2x of a large image is several times what SDXL was made for.",
-		Not:      "Fewer steps or another style.",
+		Means:    "Upscale and Variation work at the size of the input image: 2x of a large image has several times the pixels that SDXL was made for.",
+		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "The fast upscale, or a smaller input", Told: "Input Image, Upscale or Variation: Upscale (Fast 2x), which only enlarges; or scale the image to about 1000 pixels first.", Cost: "Fast 2x adds no detail."},
-			{Fix: "lowvram_mode", Title: "Offload what is not in use", Kind: "shell", Text: "python entry_with_update.py --always-offload-from-vram --vae-in-fp16", Cost: "Some speed."},
+			{Fix: "lower_resolution", Title: "Use Upscale (Fast 2x), or a smaller input image", Told: "Input Image, Upscale or Variation: Upscale (Fast 2x) does not redraw the image; or scale the input to about 1000 pixels first.", Cost: "Fast 2x adds no detail."},
+			{Fix: "lowvram_mode", Title: "Start with `--always-offload-from-vram`", Kind: "shell", Text: "python entry_with_update.py --always-offload-from-vram --vae-in-fp16", Cost: "Some speed."},
 			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
 		Sources: []string{fooocusArgs},
@@ -82,12 +82,12 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/moving", Kinds: onCard, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
-		Means:    "No step had run. Fooocus moves SDXL in parts where the card is small, by what looked free when it began[[; {mine} of {total} was its own already]]. So something took memory in between, or the models of the image before were still there.",
-		Not:      "A smaller image: none had been begun. `--lowvram`, `--medvram`: Fooocus has its own names.",
+		Means:    "It failed while weights went to the card. Fooocus moves SDXL in parts where the card is small, by what is free at that moment[[; {mine} of {total} was its own already]]. Most often another program took memory meanwhile, or models of the image before were still there.",
+		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
 		Cures: []cause.Cure{
 			fooocusLow,
 			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "A second Fooocus, a game, the browser:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
-			{Fix: "use_lower_quant", Title: "Keep the weights at 8 bit", Kind: "shell", Text: "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn", Cost: "Little quality."},
+			{Fix: "use_lower_quant", Title: "Load the weights in 8 bit", Kind: "shell", Text: "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn", Cost: "Slight loss of quality."},
 		},
 		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/model_management.py", fooocusArgs},
 	},
@@ -95,9 +95,9 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "Fooocus manages the card by itself and is made to run SDXL in 4 GB[[; here {mine} of {total} is its own]]. A failure on 6 GB or more mostly means that another program, or a second Fooocus, holds part of the card, or that ControlNets and Inpaint came on top.",
-		Not:      "Flags of other web UIs (`--lowvram`, `--medvram`): Fooocus has its own names.",
-		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Smaller, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no ControlNet or Inpaint.", Cost: "A smaller image."}},
+		Means:    "Fooocus moves weights by itself and can run SDXL in 4 GB[[; here {mine} of {total} is its own]]. On 6 GB or more it mostly fails because another program or a second Fooocus holds part of the card, or because ControlNets and Inpaint came on top.",
+		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
+		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Lower the resolution, one image at a time", Told: "Advanced: a smaller entry of Aspect Ratios, Image Number 1, no ControlNet or Inpaint.", Cost: "A smaller image."}},
 		Sources:  []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
 	},
 }))
@@ -105,7 +105,10 @@ var fooocusCards = slices.Concat([]cause.Card{
 // macLimit takes the ceiling apart: macOS recommends two thirds of the memory of
 // Macs up to 36 GB.
 func macLimit(c *ledger.Case) map[string]string {
-	out := map[string]string{"recommended": "", "ram": ""}
+	out := map[string]string{"recommended": "", "ram": "", "guess": ""}
+	if !c.In("fooocus") {
+		out["guess"] = "The line \"Total time\" is how Fooocus ends a run, so this is most likely Fooocus"
+	}
 	recommended := float64(c.F().Limit.Bytes) / 1.7 / float64(units.GiB)
 	for _, ram := range []float64{8, 16, 24, 32} {
 		if math.Abs(recommended-ram*2/3) < 0.02 {

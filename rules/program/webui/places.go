@@ -17,17 +17,17 @@ import (
 
 var (
 	largerPageFile = cause.Cure{
-		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.",
-		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart. System managed size does as well where 50 GB are free.",
+		Fix: "raise_pagefile", Title: "Enlarge the page file", Cost: "Disk space, a restart.",
+		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", select an SSD with room, Custom size, 16384 to 49152 MB (more than now), Set, OK, restart.",
 	}
 	closeForRAM = cause.Cure{
-		Fix: "close_other_apps", Title: "Close browser and games, then run it again", Cost: "Free.",
-		Told: "Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more before a model loads.",
+		Fix: "close_other_apps", Title: "Close browser and games", Cost: "Free.",
+		Told: "Windows: Task Manager, Performance, Memory, \"Committed x / y GB\" should leave 10 GB or more before a model loads.",
 	}
 	// roomSystems are what to look at where the log does not show the system.
 	roomSystems = []cause.Way{
 		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
-		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: full RAM, or a line of the driver"},
+		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: look for full RAM or an error of the driver"},
 	}
 )
 
@@ -36,12 +36,12 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
-		Means:    "The card was not full. On Windows every piece of card memory is booked against RAM plus page file as well, and models that wait in RAM use that up: the usual reason for this contradiction. Else another program held the card for just that moment. The log does not show which.",
-		Not:      "A smaller image or model for the card's sake: {free} of it was free.",
+		Means:    "The card was not full. On Windows card memory also counts against RAM plus page file, and models in RAM use that up: the usual reason. Otherwise another program may have held the card for a moment. The log does not show which.",
+		Not:      "Allocator settings: {free} was free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
-			{Fix: "raise_pagefile", Title: "Look at the computer's own memory", Ways: roomSystems, Cost: "Disk space.", If: when.Not((*ledger.Case).Windows)},
-			{Fix: "close_other_apps", Title: "Restart and run it alone", Told: "Restart the computer (or at least the program), leave browser and games closed, and watch `nvidia-smi -l 1` while it runs.", Cost: "Free."},
+			{Fix: "raise_pagefile", Title: "Check system memory (RAM)", Ways: roomSystems, Cost: "Disk space.", If: when.Not((*ledger.Case).Windows)},
+			{Fix: "close_other_apps", Title: "Restart, and run nothing else", Told: "Restart the program or the computer, keep browser and games closed, and watch `nvidia-smi -l 1` while it runs.", Cost: "Free."},
 			keepFree,
 		},
 		Sources: sources,
@@ -53,17 +53,17 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
-		Means:    "An AMD card, and not a full one: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. So ROCm or the driver refused for another reason: on Windows RAM plus page file are used up, against which card memory is booked as well; a limit below the card's size (an APU: about half of RAM); or memory that came free a moment later. The log cannot tell these apart.",
+		Means:    "The AMD card was not full: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. Possible reasons: RAM plus page file are used up (on Windows card memory counts against them); a limit below the card's size (an APU: about half of RAM); or memory that was freed a moment later. The log does not show which.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`:[[ it could gain {slack} at most, and]] many ROCm builds do not support it.",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Find what is short while it runs", Ways: []cause.Way{
+			{Fix: "raise_pagefile", Title: "Check RAM and page file while it runs", Ways: []cause.Way{
 				roomSystems[0],
-				{For: "Linux", Text: "`rocm-smi --showmeminfo vram gtt` while it runs, then `sudo dmesg -T | grep -i amdgpu`: a card that stops at about the same figure each time has a limit"},
+				{For: "Linux", Text: "`rocm-smi --showmeminfo vram gtt` while it runs, then `sudo dmesg -T | grep -i amdgpu`: if it stops at about the same figure each time, there is a limit"},
 			}, Cost: "Free to look."},
 			keepFree,
-			{Fix: "upgrade_version", Title: "Driver, ROCm and PyTorch that match", Told: "Update the AMD driver and take PyTorch from the wheels made for that ROCm version; then the program itself.", Cost: "Half an hour."},
+			{Fix: "upgrade_version", Title: "Update driver, ROCm and PyTorch together", Told: "Update the AMD driver and install the PyTorch wheels for that ROCm version; then the program itself.", Cost: "Half an hour."},
 		},
-		Later:   "If it always stops near the same amount, treat that amount as the card's size: smaller image, fp8 or GGUF files.",
+		Later:   "If it always stops near the same amount: lower the resolution, or load fp8 or GGUF files, to stay below it.",
 		Sources: sources,
 	}
 }
@@ -73,21 +73,20 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: {others%} of the card is neither free nor PyTorch's",
-		Means:    "PyTorch counts {mine} of {total} as its own in " + shown + "; {others} is neither free nor in that count. Beside some hundred MiB of the driver's that is {whose}.[[ {enough}]]",
+		Means:    "PyTorch counts {mine} of {total} as its own in " + shown + "; {others} is neither free nor in that count. The driver takes some hundred MiB of it; the rest is {whose}.[[ {enough}]]",
 		Figures:  outside,
-		Not:      "A smaller model alone: its weights are not what holds that. Allocator settings: they do not reach it either.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
-			{Fix: "restart_session", Title: "Restart it alone", Told: "Close all its windows, see that no python process is left, start it once. The browser without hardware acceleration frees some hundred MB more.", Cost: "Models load again."},
-			{Fix: "lower_resolution", Title: "Until then, less at once", Told: "Half the width and height, batch 1; video: fewer frames.", Cost: "Detail."},
+			{Fix: "restart_session", Title: "Restart it with nothing else on the card", Told: "Close all its windows, check that no python process is left, and start it once. Turning off the browser's hardware acceleration frees some hundred MB.", Cost: "Models load again."},
+			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1, tiles where the node has them; video: fewer frames at a time.", Cost: "A smaller result."},
 		},
 		Sources: sources,
 	}
 }
 
 var seeWho = cause.Cure{
-	Title: "See who holds the card, end what is yours", Told: "Look while it is closed, then while it runs: what is full only then is its own. On Windows: Task Manager, Details, column Dedicated GPU memory.", Cost: "Free; what you end loses its unsaved work.",
+	Title: "See what holds the card", Told: "Look while the program is closed, then while it runs; close what you do not need. Windows: Task Manager, Details, column Dedicated GPU memory.", Cost: "Free.",
 }
 
 // whoHolds lists what is on the card.
@@ -100,12 +99,12 @@ func whoHolds(c *ledger.Case) []step.Step {
 
 // outside is what else may hold what PyTorch does not count.
 func outside(c *ledger.Case) map[string]string {
-	out := map[string]string{"whose": "something else as a rule: a second copy that did not end, the browser, a game, another AI program", "enough": ""}
+	out := map[string]string{"whose": "most often another process (a second copy that did not end, a browser, a game), or memory that this program takes outside PyTorch; the log does not show which", "enough": ""}
 	if c.Shortfall.Has() && c.Others.Bytes > c.Shortfall.Bytes+units.GiB {
-		out["enough"] = "Were it free, the refused piece would fit."
+		out["enough"] = "If it were free, the refused request would fit."
 	}
 	if !notAMD(c) {
-		out["whose"] = "something else (a second copy, a browser, a game), or MIOpen's workspaces in this same program, which PyTorch does not count either: the log cannot tell"
+		out["whose"] = "another process (a second copy, a browser, a game), or MIOpen's workspace in this same program, which PyTorch does not count; the log does not show which"
 	}
 	return out
 }
@@ -118,7 +117,7 @@ func notAMD(c *ledger.Case) bool { return c.Backend != "rocm" }
 // underflow is a free figure just below 2^64 bytes.
 func underflow(c *ledger.Case) string {
 	if c.Contains("1717986918") {
-		return "The 17179869184 GiB that it calls free are a number below zero. "
+		return "The 17179869184 GiB that it calls free are a negative number. "
 	}
 	return ""
 }
@@ -129,11 +128,11 @@ func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cu
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "asked for {asked} in one piece for a convolution: PyTorch 2.9 is known for that",
-		Means:    "It failed in a `conv3d` of the VAE, with sampling done. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer takes cuDNN for it and unfolds the input instead: several times the memory of 2.8, here {asked}. The PyTorch project has confirmed it.",
-		Not:      "Attention, a smaller or quantised model, sliders for preserved memory, `expandable_segments`: it is one convolution after the sampling.",
+		Headline: "asked for {asked} in one piece for a 3D convolution: a known regression of PyTorch 2.9",
+		Means:    "It failed in a `conv3d`, most likely of the VAE. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer uses cuDNN for it and unfolds the input instead: several times the memory of 2.8. The PyTorch project has confirmed this.",
+		Not:      "`expandable_segments`: it is one request of {asked}.",
 		Cures: append([]cause.Cure{
-			{Fix: "upgrade_version", Title: "Another PyTorch, or cuDNN 9.15 for this one", Told: "In the Python that starts the program. Or stay: 2.9.1 takes cuDNN again with `pip install -U \"nvidia-cudnn-cu12>=9.15\"` (2.9.0 does not).", Kind: "shell", Text: "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 --index-url https://download.pytorch.org/whl/cu128", Cost: "A download; xformers and other kernels must match."},
+			{Fix: "upgrade_version", Title: "Install PyTorch 2.8, or cuDNN 9.15 with 2.9.1", Told: "In the Python that starts the program. PyTorch 2.9.1 uses cuDNN again after `pip install -U \"nvidia-cudnn-cu12>=9.15\"` (2.9.0 does not).", Kind: "shell", Text: "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 --index-url https://download.pytorch.org/whl/cu128", Cost: "A download; xformers and other kernels must match."},
 		}, more...),
 		Sources: []string{"https://github.com/pytorch/pytorch/issues/166643", "https://github.com/pytorch/pytorch/issues/166790", "https://github.com/nvidia-cosmos/cosmos-transfer2.5/pull/227", comfyThread + "10827"}, Solved: 2,
 	}
@@ -153,21 +152,21 @@ func hugePiece(c *ledger.Case) bool { return ledger.Requested(c) >= 2*units.GiB 
 func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "has only {total}: the part of RAM that the BIOS gives this graphics unit",
-		Means:    "This is no graphics card but the unit inside the processor (or a card of 1 GB), and PyTorch takes the part that the firmware sets aside, {total}, for all there is. [[{underflow}]]The smallest usual model, SD 1.5, is about 2 GB at 16 bit; no flag makes it fit.",
+		Headline: "found only {total} of graphics memory",
+		Means:    "Most likely this is an integrated GPU, and {total} is the part of RAM that the BIOS reserves for it; PyTorch sees no more. [[{underflow}]]The smallest usual model, SD 1.5, has about 2 GB of weights at 16 bit.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": underflow(c)} },
-		Not:      "`max_split_size_mb` or a smaller image: the weights alone are several times {total}.",
+		Not:      "`max_split_size_mb`, a smaller image: the weights alone are larger than {total}.",
 		Cures: []cause.Cure{
-			{Fix: "bigger_gpu", Title: "Give the graphics unit more RAM", Told: "BIOS setup: UMA Frame Buffer Size (also called Dedicated Graphics Memory), 4 GB, better 8 or more; the system loses as much. The line `Total VRAM` at the start shows whether it took.", Cost: "RAM for the rest."},
+			{Fix: "bigger_gpu", Title: "Raise the GPU's share of RAM in the BIOS", Told: "UMA Frame Buffer Size (also called Dedicated Graphics Memory): 4 GB, better 8 or more. The line `Total VRAM` at the start shows whether it worked.", Cost: "RAM for the rest."},
 			lean,
-			{Fix: "use_smaller_model", Title: "SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux are out of reach here; on the processor alone (`--cpu` in ComfyUI) SD 1.5 takes minutes an image.", Cost: "Quality."},
+			{Fix: "use_smaller_model", Title: "Use SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux need far more. On the CPU (`--cpu` in ComfyUI) SD 1.5 takes minutes for each image.", Cost: "Lower quality."},
 		},
 		Sources: sources,
 	}
 }
 
 var comfyPlaces = []cause.Card{
-	apuCarvedOut("comfyui/carved-out", of("comfyui"), cause.Cure{Fix: "lowvram_mode", Title: "Then start it lean", Cost: "Slow.", Steps: comfyStart("", step.Change{Flag: "--lowvram"}, step.Change{Flag: "--cpu-vae"})}, comfyThread+"2431", comfyThread+"4341"),
+	apuCarvedOut("comfyui/carved-out", of("comfyui"), cause.Cure{Fix: "lowvram_mode", Title: "Then start with `--lowvram --cpu-vae`", Cost: "Slow.", Steps: comfyStart("", step.Change{Flag: "--lowvram"}, step.Change{Flag: "--cpu-vae"})}, comfyThread+"2431", comfyThread+"4341"),
 	amdRoomLeft("comfyui/amd-room-left", of("comfyui"), comfyHoldLess, comfyThread+"9529", comfyThread+"4271", comfyCode+"comfy/cli_args.py"),
 	roomLeft("comfyui/room-left", of("comfyui"), smallerFile, comfyThread+"9139", comfyThread+"7036"),
 	othersHold("comfyui/others-hold", "ComfyUI", of("comfyui"), comfyCode+"comfy/model_management.py"),

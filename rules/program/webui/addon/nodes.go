@@ -2,12 +2,12 @@ package addon
 
 const (
 	noSteps  = "Fewer steps: each needs the same."
-	noTiles  = "A smaller file of the video model, more block swap: sampling was over."
-	ownPlan  = "`--lowvram`, `--reserve-vram`: these nodes move their model by themselves. "
+	noTiles  = "Fewer steps: it failed in the VAE."
+	ownPlan  = "`--lowvram`: these nodes move their model by themselves. "
 	slower   = "Slower."
 	shorter  = "A shorter or smaller clip."
-	fewer    = "Fewer frames, then smaller ones"
-	decoding = "Sampling was done; what failed is the decode (or encode) node, where the VAE works on many full-size frames at once."
+	fewer    = "Fewer frames, then a lower resolution"
+	decoding = "The VAE failed, in a decode or encode node: it handles many frames at once at full size."
 )
 
 // Nodes are ComfyUI's custom nodes, the rows of one folder together, the special
@@ -32,178 +32,178 @@ var nodes = []Pack{
 		Folder: "comfyuihunyuanvideowrapper", At: []string{"vae/", ":decode", ":encode_keyframes"}, Types: []string{"HyVideoDecode", "HyVideoEncode"}, Part: "HunyuanVideo's decode node",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Smaller tiles in that node", "HunyuanVideo Decode: enable_vae_tiling on, auto_tile_size off, spatial_tile_sample_min_size 128; temporal_tiling_sample_size 32 if that is not enough.", "Slower; other values than 64 in time can stutter."},
-			{"lower_resolution", fewer, "num_frames 49, or a smaller width and height.", shorter},
+			{"vae_tiling", "Turn on tiling, with smaller tiles", "HunyuanVideo Decode: enable_vae_tiling on, auto_tile_size off, spatial_tile_sample_min_size 128; temporal_tiling_sample_size 32 if that is not enough.", "Slower; values below 64 in time can stutter."},
+			{"lower_resolution", fewer, "Lower num_frames (4n+1), then width and height.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuihunyuanvideowrapper", At: []string{"text_encoder", "TextEncode", "encode_prompt", "text_encode"}, Types: []string{"HyVideoTextEncode", "DownloadAndLoadHyVideoTextEncoder"}, Weights: true, Part: "HunyuanVideo's text encoder",
-		Means: "It failed on the prompt, before any frame: the text encoder is a language model of 8 billion parameters, 15 GB at 16 bit.", Not: "Fewer frames, block swap, VAE tiles: none of them had begun.",
+		Means: "It failed on the prompt: the text encoder is a language model of 8 billion parameters, 15 GB at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
 		Knobs: []Knob{
-			{"use_lower_quant", "The text encoder at 4 or 8 bit", "(Down)Load HunyuanVideo TextEncoder: quantization bnb_nf4 (or fp8_e4m3fn).", "Hardly any quality."},
-			{"restart_session", "Nothing else on the card at that moment", "Manager: Unload Models before the run; Model Loader: load_device offload_device, so that the video model waits in RAM.", "Models load again."},
+			{"use_lower_quant", "Load the text encoder in 4 or 8 bit", "(Down)Load HunyuanVideo TextEncoder: quantization bnb_nf4 (or fp8_e4m3fn).", "Hardly any loss of quality."},
+			{"restart_session", "Unload other models first", "Manager: Unload Models before the run; Model Loader: load_device offload_device, so that the video model stays in RAM.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuihunyuanvideowrapper", Types: []string{"HyVideoSampler", "HyVideoModelLoader"}, Part: "HunyuanVideoWrapper's sampler",
-		Means: "The wrapper runs the 13B model with its own code. What counts are the blocks that lie on the card, and frames times pixels.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the 13B model with its own code. Memory depends on how many blocks are on the card, and on frames times pixels.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"cpu_offload", "Swap blocks to RAM", "Connect HunyuanVideo BlockSwap to the Model Loader: double_blocks_to_swap 20, single_blocks_to_swap 20 (up to 40), offload_txt_in and offload_img_in on; Model Loader: load_device offload_device.", "Slower, and RAM."},
-			{"use_lower_quant", "The model at 8 bit", "Model Loader: quantization fp8_e4m3fn, or an fp8 file.", "Little quality."},
-			{"lower_resolution", fewer, "num_frames 49, then a smaller width and height.", shorter},
+			{"cpu_offload", "Turn on block swap", "Connect HunyuanVideo BlockSwap to the Model Loader: double_blocks_to_swap 20, single_blocks_to_swap 20 (up to 40), offload_txt_in and offload_img_in on; Model Loader: load_device offload_device.", "Slower, and RAM."},
+			{"use_lower_quant", "Load the model in 8 bit", "Model Loader: quantization fp8_e4m3fn, or an fp8 file.", "Slight loss of quality."},
+			{"lower_resolution", fewer, "Lower num_frames (4n+1), then width and height.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuicogvideoxwrapper", At: []string{":decode", "autoencoder", "decode_latents"}, Types: []string{"CogVideoDecode", "CogVideoImageEncode"}, Part: "CogVideoX's decode node",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Tiles in that node", "CogVideo Decode: enable_vae_tiling on, auto_tile_size off, tile_sample_min_height 96, tile_sample_min_width 128.", "Slower; seams may show."},
-			{"lower_resolution", fewer, "num_frames 33 instead of 49, or a smaller size where the model allows it.", shorter},
+			{"vae_tiling", "Turn on enable_vae_tiling", "CogVideo Decode: enable_vae_tiling on, auto_tile_size off, tile_sample_min_height 96, tile_sample_min_width 128.", "Slower; seams may show."},
+			{"lower_resolution", fewer, "Lower num_frames, or a smaller size where the model allows it.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuicogvideoxwrapper", Types: []string{"CogVideoSampler", "DownloadAndLoadCogVideo", "CogVideoXModelLoader"}, Part: "CogVideoXWrapper's sampler",
-		Means: "The wrapper runs the model with its own code. The 5B model has 10 GB of weights at 16 bit; frames times pixels come on top.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the model with its own code. The 5B model has 10 GB of weights at 16 bit; activations for frames times pixels come on top.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "The model at 8 bit", "Its loader: quantization fp8_e4m3fn, load_device offload_device; or (Down)load CogVideo GGUF Model.", "Little quality."},
-			{"cpu_offload", "Sequential offload", "The same loader: enable_sequential_cpu_offload on (not together with quantization).", "Many times slower."},
-			{"lower_resolution", fewer, "num_frames 49 or less, the size for which the model was made; else the 2B model.", shorter},
+			{"use_lower_quant", "Load the model in 8 bit", "Its loader: quantization fp8_e4m3fn, load_device offload_device; or (Down)load CogVideo GGUF Model.", "Slight loss of quality."},
+			{"cpu_offload", "Turn on sequential offload", "The same loader: enable_sequential_cpu_offload on (not together with quantization).", "Many times slower."},
+			{"lower_resolution", fewer, "num_frames 49 or less at the size for which the model was made; otherwise the 2B model.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuimochiwrapper", At: []string{":decode", "vae"}, Types: []string{"MochiDecode"}, Part: "Mochi's decode node",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Tiles in that node", "Mochi VAE Decode Spatial Tiling: enable_vae_tiling on, num_tiles_w and num_tiles_h 4 (then 8), per_batch 6 or lower.", "Slower; seams may show."},
-			{"lower_resolution", "Fewer frames", "num_frames 49 or 25 in the sampler.", shorter},
+			{"vae_tiling", "Turn on enable_vae_tiling", "Mochi VAE Decode Spatial Tiling: enable_vae_tiling on, num_tiles_w and num_tiles_h 4 (then 8), per_batch 6 or lower.", "Slower; seams may show."},
+			{"lower_resolution", "Fewer frames", "Lower num_frames in the sampler (6n+1).", shorter},
 		},
 	},
 	{
 		Folder: "comfyuimochiwrapper", Types: []string{"MochiSampler", "DownloadAndLoadMochi"}, Part: "Mochi's sampler",
-		Means: "The wrapper runs the 10B model with its own code: 20 GB of weights at 16 bit, half of that at 8; frames times pixels come on top.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the 10B model with its own code: 20 GB of weights at 16 bit, half of that at 8; activations for frames times pixels come on top.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "The model at 8 bit", "Its loader: precision fp8_e4m3fn, or a GGUF file.", "Little quality."},
-			{"lower_resolution", "Fewer frames", "num_frames 49, then 25.", shorter},
+			{"use_lower_quant", "Load the model in 8 bit", "Its loader: precision fp8_e4m3fn, or a GGUF file.", "Slight loss of quality."},
+			{"lower_resolution", "Fewer frames", "Lower num_frames (6n+1).", shorter},
 		},
 	},
 	{
 		Folder: "comfyuiltxvideo", At: []string{"tiled_vae_decode", ":decode", "/vae"}, Types: []string{"LTXVTiledVAEDecode", "LTXVSpatioTemporalTiledVAEDecode"}, Through: true, Part: "LTX-Video's decoding",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Tiles in space and time", "LTXV Spatio Temporal Tiled VAE Decode in place of VAE Decode: spatial_tiles 4 (then 6), temporal_tile_length 16; working_device cpu as a last resort.", slower},
-			{"lower_resolution", fewer, "Half of the frames need half.", shorter},
+			{"vae_tiling", "Decode in tiles", "LTXV Spatio Temporal Tiled VAE Decode in place of VAE Decode: spatial_tiles 4 (then 6), temporal_tile_length 16; working_device cpu as a last resort.", slower},
+			{"lower_resolution", fewer, "Half of the frames need about half.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuiltxvideo", Types: []string{"LTXVLoopingSampler", "LTXVTiledSampler", "LTXVBaseSampler"}, Through: true, Part: "LTX-Video's sampler",
-		Means: "It failed in a step. All frames of a piece are on the card at once: memory grows with width, height and frames together.", Not: noSteps,
+		Means: "All frames of a piece are on the card at once: memory grows with width, height and frames together.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "Sample in pieces, or smaller", "LTXV Looping Sampler: temporal_tile_size 80 or less, horizontal_tiles and vertical_tiles 2; else fewer frames, half the width and height, then its spatial upscaler.", "Slower."},
-			{"use_lower_quant", "An fp8 or GGUF file", "Of the model and of its text encoder (T5 or Gemma).", "Little quality."},
-			{"lowvram_mode", "Keep more of the card free", "Start ComfyUI with `--reserve-vram 4`; LTX-2: its Low VRAM loaders in place of the usual ones.", slower},
+			{"lower_resolution", "Sample in pieces, or lower the resolution", "LTXV Looping Sampler: temporal_tile_size 80 or less, horizontal_tiles and vertical_tiles 2; otherwise fewer frames, half the width and height, then its spatial upscaler.", "Slower."},
+			{"use_lower_quant", "Load an fp8 or GGUF file", "Of the model and of its text encoder (T5 or Gemma).", "Slight loss of quality."},
+			{"lowvram_mode", "Keep more VRAM free: `--reserve-vram 4`", "Start ComfyUI with `--reserve-vram 4`; LTX-2: its Low VRAM loaders in place of the usual ones.", slower},
 		},
 	},
 	{
 		Folder: "comfyuiframepackwrapper", Types: []string{"FramePackSampler", "LoadFramePackModel", "DownloadAndLoadFramePackModel", "FramePackSingleFrameSampler"}, Part: "FramePackWrapper's sampler",
-		Means: "The sampler moves the 13B model in and keeps gpu_memory_preservation GB of the card free for the work. The length of the video hardly matters: it is made in sections.", Not: "A shorter video, fewer steps: each section needs the same.",
+		Means: "The sampler moves the 13B model in and keeps gpu_memory_preservation GB of the card free for the work. The video is made in sections, so its length hardly matters.", Not: "A shorter video, fewer steps: each section needs the same.",
 		Knobs: []Knob{
-			{"lowvram_mode", "Preserve more of the card", "FramePackSampler: gpu_memory_preservation 2 higher than now (6 by default), then 2 more.", slower},
-			{"use_lower_quant", "The model at 8 bit", "Load FramePackModel: quantization fp8_e4m3fn, load_device offload_device.", "Little quality."},
-			{"lower_resolution", "A smaller bucket", "Find Nearest Bucket: base_resolution 512 in place of 640.", "A smaller clip."},
+			{"lowvram_mode", "Raise gpu_memory_preservation", "FramePackSampler: gpu_memory_preservation 2 higher than now (6 by default), then 2 more.", slower},
+			{"use_lower_quant", "Load the model in 8 bit", "Load FramePackModel: quantization fp8_e4m3fn, load_device offload_device.", "Slight loss of quality."},
+			{"lower_resolution", "Lower base_resolution", "Find Nearest Bucket: base_resolution 512 in place of 640.", "A smaller clip."},
 		},
 	},
 	{
 		Folder: "comfyuiwanvideowrapper", At: []string{"t5", "encode_prompt"}, Types: []string{"WanVideoTextEncode", "LoadWanVideoT5TextEncoder"}, Weights: true, Part: "WanVideo's text encoder",
-		Means: "It failed on the prompt, before any frame: UMT5-XXL has 11 GB of weights at 16 bit.", Not: "Fewer frames, block swap, VAE tiles: none of them had begun.",
+		Means: "It failed on the prompt: UMT5-XXL has 11 GB of weights at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
 		Knobs: []Knob{
-			{"cpu_offload", "Let it wait in RAM", "Load WanVideo T5 TextEncoder: load_device offload_device; WanVideo TextEncode: force_offload on, so that it leaves the card afterwards.", "Some seconds."},
-			{"use_lower_quant", "Or at 8 bit", "The same loader: quantization fp8_e4m3fn, with the fp8 file of the encoder.", "Hardly any quality."},
+			{"cpu_offload", "Offload the text encoder to RAM", "Load WanVideo T5 TextEncoder: load_device offload_device; WanVideo TextEncode: force_offload on, so that it leaves the card afterwards.", "Some seconds."},
+			{"use_lower_quant", "Load the text encoder in 8 bit", "The same loader: quantization fp8_e4m3fn, with the fp8 file of the encoder.", "Hardly any loss of quality."},
 		},
 	},
 	{
 		Folder: "comfyuidynamicrafterwrapper", Types: []string{"DynamiCrafterI2V", "ToonCrafter"}, Part: "DynamiCrafter's node",
 		Means: "The node samples all its frames as one batch and decodes them itself.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "Weights at 16 or 8 bit", "(Down)Load DynamiCrafterModel: dtype fp16 (not fp32), fp8_unet on.", "Little quality."},
-			{"lower_resolution", "Fewer frames, the 512 model", "frames 16 or less; a 512 file instead of a 1024 one. Decode with ComfyUI's tiled VAE node.", shorter},
-			{"restart_session", "Let it go after the run", "keep_model_loaded off.", "It loads again each time."},
+			{"use_lower_quant", "Load the weights in 16 or 8 bit", "(Down)Load DynamiCrafterModel: dtype fp16 (not fp32), fp8_unet on.", "Slight loss of quality."},
+			{"lower_resolution", "Fewer frames, or the 512 model", "frames 16 or less; a 512 file instead of a 1024 one. Decode with ComfyUI's tiled VAE node.", shorter},
+			{"restart_session", "Unload it after the run", "keep_model_loaded off.", "It loads again each time."},
 		},
 	},
 	// Upscalers.
 	{
 		Folder: "comfyuisupir", At: []string{":encode", ":decode", "autoencoder", "SUPIR_encode", "SUPIR_decode", "first_stage"}, Types: []string{"SUPIR_encode", "SUPIR_decode", "SUPIR_first_stage"}, Part: "SUPIR's VAE",
-		Means: "Not the sampler failed but SUPIR Encode, First Stage or Decode: the VAE works at the size of the result.", Not: "`--lowvram`, fp8_unet: they are not about this VAE.",
+		Means: "SUPIR Encode, First Stage or Decode failed, not the sampler: the VAE works at the size of the result.", Not: "Fewer steps: it failed in the VAE.",
 		Knobs: []Knob{
-			{"vae_tiling", "Tiles in that node", "use_tiled_vae on, encoder_tile_size and decoder_tile_size 512, then 256.", slower},
-			{"lower_resolution", "Enlarge less", "Scale the input so that the longer side of the result stays below 2048; a second pass or a plain 2x upscaler for the rest.", "One step more."},
+			{"vae_tiling", "Turn on use_tiled_vae", "use_tiled_vae on, encoder_tile_size and decoder_tile_size 512, then 256.", slower},
+			{"lower_resolution", "Upscale less", "Scale the input so that the longer side of the result stays below 2048; a second pass or a plain 2x upscaler for the rest.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuisupir", Types: []string{"SUPIR_sample", "SUPIR_model_loader", "SUPIR_Upscale", "SUPIR_conditioner"}, Part: "SUPIR, the upscaler",
 		Means: "SUPIR runs SDXL plus a control network of its own (about 8 GB of weights at 16 bit) at the size of the result: 2x is four times the pixels of the input.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "Its network at 8 bit", "SUPIR Model Loader (v2): fp8_unet on, diffusion_dtype fp16, high_vram off.", "Hardly any quality."},
+			{"use_lower_quant", "Load the UNet in 8 bit (fp8_unet)", "SUPIR Model Loader (v2): fp8_unet on, diffusion_dtype fp16, high_vram off.", "Hardly any loss of quality."},
 			{"vae_tiling", "Sample in tiles", "SUPIR Sampler: sampler TiledRestoreEDMSampler, sampler_tile_size 512 (1024 by default).", slower},
-			{"lower_resolution", "Enlarge less", "Scale the input so that the longer side of the result stays below 2048.", "A second pass."},
+			{"lower_resolution", "Upscale less", "Scale the input so that the longer side of the result stays below 2048.", "A second pass."},
 		},
 	},
 	{
 		Folder: "comfyuiccsr", Types: []string{"CCSR_Upscale"}, Part: "CCSR, the upscaler",
 		Means: "CCSR works at the size of the result, with an SD 2.1 model and a control network of its own.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"vae_tiling", "Tiles everywhere", "CCSR_Upscale: sampling_method ccsr_tiled_mixdiff, tile_size 512, vae_tile_size_encode and vae_tile_size_decode 512.", slower},
-			{"lower_resolution", "Enlarge less", "scale_by 1.5 or 2, keep_model_loaded off.", "A second pass."},
+			{"vae_tiling", "Turn on tiled sampling and small VAE tiles", "CCSR_Upscale: sampling_method ccsr_tiled_mixdiff, tile_size 512, vae_tile_size_encode and vae_tile_size_decode 512.", slower},
+			{"lower_resolution", "Upscale less", "A lower scale_by, keep_model_loaded off.", "A second pass."},
 		},
 	},
 	{
 		Folder: "comfyuiultimatesdupscale", Types: []string{"UltimateSDUpscale"}, Through: true, Part: "Ultimate SD Upscale",
-		Means: "This node redraws the image tile by tile, so what has to fit is one tile beside the checkpoint and each ControlNet; before that an upscale model enlarges the image, and with tiled_decode off each tile goes through the VAE in one piece.", Not: "A lower upscale_by for the sampling: tiles stay as large, there are only fewer.",
+		Means: "This node first enlarges the image with an upscale model, then redraws it tile by tile: one tile must fit beside the checkpoint and each ControlNet, and with tiled_decode off each tile goes through the VAE in one piece.", Not: noSteps,
 		Knobs: []Knob{
-			{"vae_tiling", "Smaller tiles", "tile_width and tile_height 512, tiled_decode on, batch_size 1 where it has that; mode_type Linear.", "Slower; more seams to hide."},
-			{"use_smaller_model", "A 2x upscale model, no ControlNet beside it", "upscale_model a 2x file (a 4x model computes 16 times the pixels first); bypass ControlNet Tile to see whether it tips it over.", "Detail."},
-			{"restart_session", "Empty the card first", "Save the image, then upscale it in a workflow of its own after Manager: Unload Models.", "One step more."},
+			{"vae_tiling", "Lower tile_width and tile_height", "tile_width and tile_height 512, tiled_decode on, batch_size 1 where it has that; mode_type Linear.", "Slower; seams can show."},
+			{"use_smaller_model", "Use a 2x upscale model, without ControlNet", "upscale_model a 2x file (a 4x model first makes 16 times the pixels); bypass ControlNet Tile as a test.", "Less detail."},
+			{"restart_session", "Upscale in a workflow of its own", "Save the image, click Manager: Unload Models, then upscale it with a workflow that does only that.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiflashvsrultrafast", Types: []string{"FlashVSRNode"}, Part: "FlashVSR, the video upscaler",
-		Means: "It upscales many frames at once at the size of the result.", Not: ownPlan + noSteps,
+		Means: "It upscales many frames at once, at the size of the result.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"vae_tiling", "Its tiles", "FlashVSR Ultra-Fast (Advanced): tiled_vae and tiled_dit on, tile_size 128, unload_dit on, scale 2.", slower},
-			{"lower_batch_size", "The mode for long clips, fewer frames", "mode tiny-long; Load Video: frame_load_cap 100, and the rest in further runs.", "Several runs."},
+			{"vae_tiling", "Turn on tiled_vae and tiled_dit", "FlashVSR Ultra-Fast (Advanced): tiled_vae and tiled_dit on, tile_size 128, unload_dit on, scale 2.", slower},
+			{"lower_batch_size", "Use mode tiny-long, fewer frames", "mode tiny-long; Load Video: frame_load_cap 100, and the rest in further runs.", "Several runs."},
 		},
 	},
 	// Faces.
 	{
 		Folder: "comfyuiimpactpack", Types: []string{"FaceDetailer", "DetailerForEach", "SEGSDetailer"}, Through: true, Part: "the Impact Pack's detailer",
-		Means: "A detailer cuts out each face, enlarges it to guide_size (max_size at most), redraws it and puts it back, with the checkpoint, the detector and SAM on the card.", Not: noSteps + " A smaller Empty Latent for this alone: the cut-out is enlarged anyway.",
+		Means: "A detailer cuts out each face, enlarges it to guide_size (max_size at most), redraws it and puts it back, with the checkpoint, the detector and SAM on the card.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "Smaller cut-outs", "FaceDetailer: guide_size 384, max_size 768, bbox_crop_factor 2; tiled_encode and tiled_decode on where it has them.", "Less detail in large faces."},
-			{"cpu_offload", "The detectors off the card", "SAMLoader: device_mode CPU, or no sam_model_opt (sam_detection_hint none).", "Coarser masks."},
+			{"lower_resolution", "Lower guide_size and max_size", "FaceDetailer: guide_size 384, max_size 768, bbox_crop_factor 2; tiled_encode and tiled_decode on where it has them.", "Less detail in large faces."},
+			{"cpu_offload", "Run SAM on the CPU, or without it", "SAMLoader: device_mode CPU, or no sam_model_opt (sam_detection_hint none).", "Coarser masks."},
 		},
 	},
 	{
 		Folder: "comfyuireactor", Types: []string{"ReActor"}, Part: "ReActor's face swap or its face restorer",
-		Means: "ReActor runs its swapper in ONNX Runtime and the face restorer in PyTorch, both beside ComfyUI's models and outside of its plan. A restorer with 1024 or 2048 in its name enlarges each face to that.", Not: "`--lowvram`: it moves ComfyUI's models, not these. " + noSteps,
+		Means: "ReActor runs its swapper in ONNX Runtime and the face restorer in PyTorch, both beside ComfyUI's models, which do not make room for them. A restorer with 1024 or 2048 in its name enlarges each face to that.", Not: noSteps,
 		Knobs: []Knob{
-			{"use_smaller_model", "A restorer of 512, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
-			{"restart_session", "Swap in a workflow of its own", "Save the images, Manager: Unload Models, then Load Image and ReActor alone; clips with frame_load_cap 100.", "One step more."},
+			{"use_smaller_model", "Use a restorer of 512, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
+			{"restart_session", "Swap faces in a workflow of its own", "Save the images, Manager: Unload Models, then Load Image and ReActor alone; clips with frame_load_cap 100.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiliveportraitkj", Types: []string{"LivePortrait"}, Part: "LivePortrait's node",
-		Means: "Its networks are small (about 1 GB); what fills the card is the rest of the workflow, or very large faces and source images.", Not: "`--lowvram`: these nodes do not heed it.",
+		Means: "Its networks are small (about 1 GB); most often the rest of the workflow fills the card, or the source images are very large.", Not: "`--lowvram`: these nodes do not follow it.",
 		Knobs: []Knob{
-			{"restart_session", "Nothing else in that workflow", "Manager: Unload Models, then this workflow alone; (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
-			{"lower_resolution", "Smaller source, fewer frames", "Source image at 1024 at most, Load Video: frame_load_cap 100.", "Several runs."},
+			{"restart_session", "Run only this workflow, after Unload Models", "Manager: Unload Models, then this workflow alone; (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
+			{"lower_resolution", "Scale the source down, fewer frames", "Source image at 1024 at most, Load Video: frame_load_cap 100.", "Several runs."},
 		},
 	},
 	{
 		Folder: "comfyuilatentsyncwrapper", Types: []string{"LatentSyncNode"}, Part: "LatentSync, the lip sync",
-		Means: "It runs its own diffusion model over 16 frames at a time; version 1.6 works at 512 pixels and asks for about 20 GB, 1.5 at 256 for 8.", Not: "`--lowvram`, fewer inference_steps: neither is what counts here. The node has no memory input of its own.",
+		Means: "It runs its own diffusion model over 16 frames at a time; version 1.6 works at 512 pixels and asks for about 20 GB, 1.5 at 256 for 8.", Not: noSteps,
 		Knobs: []Knob{
-			{"use_smaller_model", "The 256-pixel version", "Checkpoint and folder of LatentSync 1.5 in place of 1.6.", "A softer mouth."},
-			{"lower_resolution", "A smaller, shorter clip", "Load Video: frame_load_cap 250 (10 seconds), custom_height 720; join the parts.", "Several runs."},
-			{"restart_session", "Alone on the card", "Manager: Unload Models before the run.", "Models load again."},
+			{"use_smaller_model", "Use LatentSync 1.5 (256 pixels)", "Checkpoint and folder of LatentSync 1.5 in place of 1.6.", "A softer mouth."},
+			{"lower_resolution", "Shorter, smaller clips", "Load Video: frame_load_cap 250 (10 seconds), custom_height 720; join the parts.", "Several runs."},
+			{"restart_session", "Unload other models first", "Manager: Unload Models before the run.", "Models load again."},
 		},
 	},
 	// Masks, depth, transparency.
@@ -211,175 +211,175 @@ var nodes = []Pack{
 		Folder: "comfyuilayerdiffuse", Types: []string{"LayeredDiffusionDecode"}, Through: true, At: []string{":decode", "layered_diffusion.py:decode", "estimate_augmented"}, Part: "Layer Diffuse Decode",
 		Means: "Transparency is decoded at full size, eight times turned and mirrored, for sub_batch_size images at once (16 by default).", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_batch_size", "sub_batch_size 1", "Layer Diffuse Decode: sub_batch_size 1; Empty Latent: batch_size 1.", slower},
-			{"lower_resolution", "A smaller image", "1024 x 1024 for SDXL, multiples of 64.", "Detail."},
+			{"lower_batch_size", "Lower sub_batch_size to 1", "Layer Diffuse Decode: sub_batch_size 1; Empty Latent: batch_size 1.", slower},
+			{"lower_resolution", "Lower the resolution", "Width and height in multiples of 64.", "Less detail."},
 		},
 	},
 	{
 		Folder: "comfyuirmbg", Types: []string{"RMBG", "BiRefNet", "SAM2Segment", "SAM3Segment", "ClothesSegment"}, Part: "the background remover",
 		Means: "Masks are computed at process_res, not at the size of the image, one after another. BiRefNet's large variants need several GB at 2048.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"lower_resolution", "A lower process_res", "RMBG: process_res 1024, then 512; clips in parts (frame_load_cap 100).", "Coarser edges."},
-			{"use_smaller_model", "A small variant", "BiRefNet: BiRefNet_lite; SAM2: tiny or small, device CPU.", "Coarser edges."},
-			{"restart_session", "Give it the card", "Unload Models before it, or a workflow of its own.", "Models load again."},
+			{"lower_resolution", "Lower process_res", "RMBG: process_res 1024, then 512; clips in parts (frame_load_cap 100).", "Coarser edges."},
+			{"use_smaller_model", "Use a smaller variant", "BiRefNet: BiRefNet_lite; SAM2: tiny or small, device CPU.", "Coarser edges."},
+			{"restart_session", "Unload other models first", "Manager: Unload Models before it, or run it in a workflow of its own.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuisegmentanything", Types: []string{"GroundingDinoSAMSegment", "SAMModelLoader"}, Part: "Segment Anything",
 		Means: "sam_vit_h has 2.6 GB of weights, and masks are made at the full size of the image; the loaded models stay on the card.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"use_smaller_model", "A small SAM", "SAMModelLoader (segment anything): sam_vit_b (375MB) or mobile_sam(39MB).", "Coarser edges."},
-			{"lower_resolution", "A smaller image into it", "Scale it to 1024 first and the mask back up afterwards.", "Coarser edges."},
+			{"use_smaller_model", "Use a smaller SAM", "SAMModelLoader (segment anything): sam_vit_b (375MB) or mobile_sam(39MB).", "Coarser edges."},
+			{"lower_resolution", "Scale the image down first", "Scale it to 1024 first and the mask back up afterwards.", "Coarser edges."},
 		},
 	},
 	{
 		Folder: "comfyuisegmentanything2", Types: []string{"Sam2", "DownloadAndLoadSAM2Model"}, Part: "Segment Anything 2",
 		Means: "For video all frames, and what was found in each, stay in memory until the clip is done.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"use_smaller_model", "A small SAM 2", "(Down)Load SAM2Model: sam2.1_hiera_tiny or small, precision fp16; keep_model_loaded off.", "Coarser edges."},
-			{"lower_batch_size", "The clip in parts", "Load Video: frame_load_cap 100, custom_height 720.", "Several runs."},
+			{"use_smaller_model", "Use a smaller SAM 2", "(Down)Load SAM2Model: sam2.1_hiera_tiny or small, precision fp16; keep_model_loaded off.", "Coarser edges."},
+			{"lower_batch_size", "Process the clip in parts", "Load Video: frame_load_cap 100, custom_height 720.", "Several runs."},
 		},
 	},
 	{
 		Folder: "comfyuicontrolnetaux", Types: []string{"DWPreprocessor", "DepthAnythingV2Preprocessor", "DepthAnythingPreprocessor", "OneFormer-", "Zoe-DepthMapPreprocessor", "OpenposePreprocessor"}, Part: "the ControlNet preprocessor",
-		Means: "No ControlNet had run yet: it failed in the preprocessor that makes its map. Its input resolution is what counts, not the size of the result.", Not: "A smaller Empty Latent, fewer steps: sampling had not begun.",
+		Means: "It failed in the preprocessor that makes ControlNet's map. Its memory grows with its input resolution, not with the size of the result.", Not: "A smaller Empty Latent, fewer steps: it failed in the preprocessor.",
 		Knobs: []Knob{
-			{"lower_resolution", "resolution 512", "In the preprocessor: resolution 512 (of the shorter side); clips in parts (frame_load_cap 100).", "A coarser map, rarely seen."},
-			{"use_smaller_model", "A small variant, or another preprocessor", "Depth Anything V2: ckpt_name depth_anything_v2_vits.pth; OneFormer: SAM or UniFormer instead; pose: DWPose with the TorchScript files.", "A coarser map."},
-			{"restart_session", "Make the map once and save it", "In a workflow of its own, then Load Image in its place.", "One step more."},
+			{"lower_resolution", "Lower resolution to 512", "In the preprocessor: resolution 512 (of the shorter side); clips in parts (frame_load_cap 100).", "A coarser map."},
+			{"use_smaller_model", "Use a smaller variant or another preprocessor", "Depth Anything V2: ckpt_name depth_anything_v2_vits.pth; OneFormer: SAM or UniFormer instead; pose: DWPose with the TorchScript files.", "A coarser map."},
+			{"restart_session", "Make the map once and save it", "In a workflow of its own, then Load Image in its place.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuidepthanythingv2", Types: []string{"DepthAnything_V2"}, Part: "Depth Anything V2",
 		Means: "It computes depth at the size of the image, for all frames that go in.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"lower_resolution", "Smaller, fewer frames", "Scale the image to 1024 first; clips in parts (frame_load_cap 100).", "A coarser map."},
-			{"use_smaller_model", "The small model", "depth_anything_v2_vits_fp16, precision fp16.", "A coarser map."},
+			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to 1024 first; clips in parts (frame_load_cap 100).", "A coarser map."},
+			{"use_smaller_model", "Use the small model", "depth_anything_v2_vits_fp16, precision fp16.", "A coarser map."},
 		},
 	},
 	{
 		Folder: "comfyuiframeinterpolation", Types: []string{"RIFE VFI", "FILM VFI", "GMFSS Fortuna VFI", "IFRNet VFI"}, Part: "the frame interpolation",
-		Means: "Two frames at a time are on the card, at 32 bit and at full size; clear_cache_after_n_frames says how long leftovers stay. FILM takes several times what RIFE takes, most of all at 4K or with a multiplier above 2.", Not: "A shorter clip alone: only two frames at a time are on the card.",
+		Means: "Two frames at a time are on the card, at 32 bit and at full size; clear_cache_after_n_frames says how long leftovers stay. FILM takes several times what RIFE takes, most of all at 4K or with a multiplier above 2.", Not: "",
 		Knobs: []Knob{
-			{"lower_batch_size", "Clean up after each frame", "clear_cache_after_n_frames 1, batch_size 1 where it has that, multiplier 2 (a second pass for 4).", slower},
-			{"use_smaller_model", "RIFE in place of FILM", "RIFE VFI: rife49 or rife47, fast_mode on, ensemble off, scale_factor 0.5 for 4K, dtype float16 where it has that.", "Fast motion smears a little more."},
-			{"lower_resolution", "Interpolate before you upscale", "At half the width and height it needs a quarter.", "None."},
+			{"lower_batch_size", "Set clear_cache_after_n_frames to 1", "clear_cache_after_n_frames 1, batch_size 1 where it has that, multiplier 2 (a second pass for 4).", slower},
+			{"use_smaller_model", "Use RIFE in place of FILM", "RIFE VFI: rife49 or rife47, fast_mode on, ensemble off, scale_factor 0.5 for 4K, dtype float16 where it has that.", "Fast motion smears a little more."},
+			{"lower_resolution", "Interpolate before upscaling", "Half the width and height needs a quarter.", "None."},
 		},
 	},
 	// Language, captions, sound.
 	{
 		Folder: "comfyuiflorence2", Types: []string{"Florence2Run", "DownloadAndLoadFlorence2Model"}, Weights: true, Part: "Florence-2",
-		Means: "Florence-2 is small (0.5 to 1.6 GB), so the card was nearly full of the workflow's other models when it was loaded.", Not: "A smaller latent: captioning does not see it.",
+		Means: "Florence-2 is small (0.5 to 1.6 GB), so most likely other models of the workflow fill the card.", Not: "A smaller Empty Latent: captioning does not use it.",
 		Knobs: []Knob{
-			{"restart_session", "Caption before, and let it go", "Florence2Run: keep_model_loaded off; run it in a workflow of its own, or Unload Models before it.", "Models load again."},
-			{"use_smaller_model", "The base model at fp16", "DownloadAndLoadFlorence2Model: Florence-2-base, precision fp16, attention sdpa.", "Plainer captions."},
+			{"restart_session", "Caption in a run of its own, then unload it", "Florence2Run: keep_model_loaded off; run it in a workflow of its own, or Unload Models before it.", "Models load again."},
+			{"use_smaller_model", "Use the base model at fp16", "DownloadAndLoadFlorence2Model: Florence-2-base, precision fp16, attention sdpa.", "Plainer captions."},
 		},
 	},
 	{
 		Folder: "comfyuiqwenvl", Types: []string{"AILab_QwenVL"}, Weights: true, Part: "the QwenVL node",
 		Means: "It loads a whole vision language model beside the models of the image: 7B or 8B has 16 GB at 16 bit. Large images and many frames become thousands of tokens.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"use_lower_quant", "4 bit", "quantization 4-bit (VRAM-friendly), or a 2B to 4B model; keep_model_loaded off.", "Little quality."},
-			{"lower_resolution", "Smaller image, fewer frames", "Scale the image to about 1 megapixel first; frame_count 8 or less.", "Less detail is seen."},
-			{"restart_session", "Write the prompt first", "In a workflow of its own, then Unload Models.", "One step more."},
+			{"use_lower_quant", "Load it in 4 bit", "quantization 4-bit (VRAM-friendly), or a 2B to 4B model; keep_model_loaded off.", "Slight loss of quality."},
+			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to about 1 megapixel first; frame_count 8 or less.", "Less detail."},
+			{"restart_session", "Write the prompt in a run of its own", "Then Manager: Unload Models.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuijoycaption", Types: []string{"JC_", "JoyCaption"}, Weights: true, Part: "JoyCaption",
 		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"use_lower_quant", "4 bit", "quantization Maximum Savings (4-bit), or its GGUF node; memory_management Clear After Run.", "Little quality."},
-			{"restart_session", "Caption first", "In a workflow of its own, then Unload Models.", "One step more."},
+			{"use_lower_quant", "Load it in 4 bit", "quantization Maximum Savings (4-bit), or its GGUF node; memory_management Clear After Run.", "Slight loss of quality."},
+			{"restart_session", "Caption in a run of its own", "Then Manager: Unload Models.", "One more step."},
 		},
 	},
 	{
 		Folder: "joycaptioncomfyui", Types: []string{"JJC_"}, Weights: true, Part: "JoyCaption",
 		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node loads its model by itself.",
 		Knobs: []Knob{
-			{"use_lower_quant", "4 bit", "memory_mode Maximum Savings (4-bit), keep_loaded off.", "Little quality."},
-			{"restart_session", "Caption first", "In a workflow of its own, then Unload Models.", "One step more."},
+			{"use_lower_quant", "Load it in 4 bit", "memory_mode Maximum Savings (4-bit), keep_loaded off.", "Slight loss of quality."},
+			{"restart_session", "Caption in a run of its own", "Then Manager: Unload Models.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuimmaudio", Types: []string{"MMAudio"}, Part: "MMAudio's node",
-		Means: "It encodes all frames of the clip, then makes the sound for its whole length at once; the video workflow's models may lie beside it.", Not: noSteps,
+		Means: "It encodes all frames of the clip, then makes the sound for its whole length at once; the video workflow's models may still be on the card.", Not: noSteps,
 		Knobs: []Knob{
-			{"restart_session", "The sound in a run of its own", "Save the clip, Unload Models, then Load Video and MMAudio alone; MMAudio Sampler: force_offload on.", "One step more."},
-			{"half_precision", "16 bit, 8 seconds", "MMAudio ModelLoader and FeatureUtilsLoader: precision fp16; duration 8.", "None that can be heard."},
+			{"restart_session", "Make the sound in a run of its own", "Save the clip, Unload Models, then Load Video and MMAudio alone; MMAudio Sampler: force_offload on.", "One more step."},
+			{"half_precision", "Use fp16 and a duration of 8 seconds", "MMAudio ModelLoader and FeatureUtilsLoader: precision fp16; duration 8.", "No audible difference; shorter sound."},
 		},
 	},
 	{
 		Folder: "comfyuivibevoice", Types: []string{"VibeVoiceTTS"}, Part: "VibeVoice",
 		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node moves its model by itself.",
 		Knobs: []Knob{
-			{"use_lower_quant", "The language model at 4 bit", "VibeVoice TTS: quantize_llm_4bit on, force_offload on; or the 1.5B model.", "Little quality."},
-			{"lower_context", "Shorter scripts", "Speak some paragraphs at a time and join the files.", "Several runs."},
+			{"use_lower_quant", "Load the language model in 4 bit", "VibeVoice TTS: quantize_llm_4bit on, force_offload on; or the 1.5B model.", "Slight loss of quality."},
+			{"lower_context", "Use shorter scripts", "Some paragraphs at a time; join the files.", "Several runs."},
 		},
 	},
 	{
 		Folder: "vibevoicecomfyui", Types: []string{"VibeVoiceSingleSpeakerNode", "VibeVoiceMultipleSpeakersNode"}, Part: "VibeVoice",
 		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node moves its model by itself.",
 		Knobs: []Knob{
-			{"use_lower_quant", "The language model at 4 bit", "quantize_llm 4bit, free_memory_after_generate on; or the 1.5B model.", "Little quality."},
-			{"lower_context", "Shorter pieces", "max_words_per_chunk 100.", "Several pieces."},
+			{"use_lower_quant", "Load the language model in 4 bit", "quantize_llm 4bit, free_memory_after_generate on; or the 1.5B model.", "Slight loss of quality."},
+			{"lower_context", "Lower max_words_per_chunk", "To 100, in the node.", "Several pieces."},
 		},
 	},
 	// Pictures with models of their own.
 	{
 		Folder: "comfyuikwaikolorswrapper", Types: []string{"DownloadAndLoadChatGLM3", "LoadChatGLM3", "KolorsTextEncode"}, At: []string{"chatglm", "text_encode", ":encode"}, Weights: true, Part: "Kolors' text encoder",
-		Means: "Its text encoder is ChatGLM3 with 6 billion parameters: 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: no work on it had begun.",
+		Means: "Its text encoder is ChatGLM3 with 6 billion parameters: 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: it failed in the text encoder.",
 		Knobs: []Knob{
-			{"use_lower_quant", "ChatGLM3 at 4 bit", "(Down)load ChatGLM3 Model: precision quant4 (quant8 needs about 8 GB).", "Hardly any quality."},
-			{"restart_session", "Nothing else on the card", "Unload Models before the run.", "Models load again."},
+			{"use_lower_quant", "Load ChatGLM3 in 4 bit", "(Down)load ChatGLM3 Model: precision quant4 (quant8 needs about 8 GB).", "Hardly any loss of quality."},
+			{"restart_session", "Unload other models first", "Manager: Unload Models before the run.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuikwaikolorswrapper", Types: []string{"KolorsSampler"}, Part: "the Kolors sampler",
-		Means: "The sampler runs Kolors (a network of SDXL's size, 5 GB at 16 bit) with its own code, beside ChatGLM3 where that was not let go.", Not: ownPlan + noSteps,
+		Means: "The sampler runs Kolors (a network of SDXL's size, 5 GB at 16 bit) with its own code, beside ChatGLM3 where that was not unloaded.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "ChatGLM3 at 4 bit", "(Down)load ChatGLM3 Model: precision quant4.", "Hardly any quality."},
-			{"lower_resolution", "1024 x 1024 or smaller", "width and height in Kolors Sampler; VAE Decode (Tiled) behind it.", "Detail."},
+			{"use_lower_quant", "Load ChatGLM3 in 4 bit", "(Down)load ChatGLM3 Model: precision quant4.", "Hardly any loss of quality."},
+			{"lower_resolution", "Lower the resolution", "1024 x 1024 or smaller: width and height in Kolors Sampler; VAE Decode (Tiled) behind it.", "Less detail."},
 		},
 	},
 	{
 		Folder: "comfyuihidreamsampler", Types: []string{"HiDreamSampler", "HiDreamImg2Img"}, Weights: true, Part: "the HiDream sampler",
 		Means: "HiDream has 17 billion parameters, and Llama 3.1 8B with T5 and two CLIPs as text encoders; the node loads all of it by itself. full, dev and fast are quantised while they load and want about 27 GB, the nf4 files about 15.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "An nf4 model", "model_type fast-nf4 or dev-nf4.", "Little quality."},
-			{"use_smaller_model", "ComfyUI's own HiDream nodes", "With an fp8 or GGUF file of the model and fp8 text encoders: ComfyUI then moves them one by one.", "The workflow is built again."},
+			{"use_lower_quant", "Use an nf4 model", "model_type fast-nf4 or dev-nf4.", "Slight loss of quality."},
+			{"use_smaller_model", "Use ComfyUI's own HiDream nodes", "With an fp8 or GGUF file of the model and fp8 text encoders: ComfyUI then moves them one by one.", "The workflow must be rebuilt."},
 		},
 	},
 	{
 		Folder: "comfyuihunyuan3dwrapper", At: []string{"vae", "volume", "decode", "octree"}, Types: []string{"Hy3DVAEDecode"}, Part: "Hunyuan3D's shape decoding",
-		Means: "The shape was sampled; its volume is read at octree_resolution in each direction: 512 has 2.4 times the points of 384. num_chunks of them go through at once.", Not: noSteps,
+		Means: "The shape is decoded at octree_resolution points in each direction (512 has 2.4 times the points of 384), num_chunks of them at once.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "A coarser volume, smaller chunks", "Hy3D VAE Decode: octree_resolution 256, num_chunks 4000, enable_flash_vdm on.", "Less detail."},
-			{"restart_session", "Force_offload on", "Keep force_offload on in every node, and Unload Models before the run.", slower},
+			{"lower_resolution", "Lower octree_resolution and num_chunks", "Hy3D VAE Decode: octree_resolution 256, num_chunks 4000, enable_flash_vdm on.", "Less detail."},
+			{"restart_session", "Turn on force_offload", "Keep force_offload on in every node, and Unload Models before the run.", slower},
 		},
 	},
 	{
 		Folder: "comfyuihunyuan3dwrapper", At: []string{"multiview", "MultiView", "hy3dpaint", "texgen", "render", "bake"}, Types: []string{"Hy3DSampleMultiView", "Hy3DRenderMultiView", "Hy3DBakeFromMultiview", "Hy3DDelightImage"}, Part: "Hunyuan3D's texture",
-		Means: "The shape is there; painting it samples all views at once with a model of SD 2.1's size, about 16 GB at the default sizes.", Not: noSteps + " A coarser octree_resolution: that is the shape.",
+		Means: "Texturing samples all views at once with a model of SD 2.1's size, about 16 GB at the default sizes.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "Smaller, fewer views", "Hy3D Render MultiView: render_size 1024, texture_size 1024; Hy3D Sample MultiView: view_size 512 or less, fewer views in Hy3D Camera Config.", "Coarser texture."},
-			{"restart_session", "The texture in a run of its own", "Export the mesh, Unload Models, then Hy3D Load Mesh and the texture nodes alone.", "One step more."},
+			{"lower_resolution", "Lower the texture size, fewer views", "Hy3D Render MultiView: render_size 1024, texture_size 1024; Hy3D Sample MultiView: view_size 512 or less, fewer views in Hy3D Camera Config.", "Coarser texture."},
+			{"restart_session", "Texture in a run of its own", "Export the mesh, Unload Models, then Hy3D Load Mesh and the texture nodes alone.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiiftrellis", Types: []string{"IF_TrellisImageTo3D", "IF_TrellisCheckpointLoader"}, Part: "TRELLIS",
 		Means: "Structure, shape and textures are computed one after another on the card.", Not: "`--lowvram`: these nodes load their model by themselves.",
 		Knobs: []Knob{
-			{"half_precision", "16 bit", "Trellis Model Loader: use_fp16 on.", "None that can be seen."},
-			{"lower_resolution", "Smaller textures", "texture_size 512, texture_mode fast (not opt), one input image.", "Coarser texture."},
+			{"half_precision", "Turn on use_fp16", "Trellis Model Loader: use_fp16 on.", "No visible difference."},
+			{"lower_resolution", "Lower texture_size", "texture_size 512, texture_mode fast (not opt), one input image.", "Coarser texture."},
 		},
 	},
 	{
 		Folder: "comfyuinunchaku", Types: []string{"NunchakuFluxDiTLoader", "NunchakuQwenImageDiTLoader"}, Through: true, Weights: true, Part: "a Nunchaku model",
-		Means: "Nunchaku's 4-bit transformer is 6 to 12 GB and keeps a memory plan of its own: cpu_offload auto is on below 14 to 15 GB only. The text encoder comes on top.", Not: "`--lowvram`: the transformer does not heed it. A smaller file: 4 bit is the smallest it has.",
+		Means: "Nunchaku's 4-bit transformer is 6 to 12 GB and offloads by itself: cpu_offload auto is on below 14 to 15 GB only. The text encoder comes on top.", Not: "`--lowvram`: the transformer does not follow it.",
 		Knobs: []Knob{
-			{"cpu_offload", "cpu_offload enable", "Nunchaku FLUX DiT Loader (or Qwen-Image's, with num_blocks_on_gpu 1): cpu_offload enable.", "Somewhat slower."},
-			{"use_lower_quant", "A smaller text encoder", "t5xxl_fp8_e4m3fn, or Nunchaku Text Encoder Loader V2 with its 4-bit T5.", "Hardly any quality."},
-			{"lower_resolution", "A smaller image", "Half the width and height, batch_size 1; enlarge afterwards in tiles.", "One step more."},
+			{"cpu_offload", "Set cpu_offload to enable", "Nunchaku FLUX DiT Loader (or Qwen-Image's, with num_blocks_on_gpu 1): cpu_offload enable.", "Somewhat slower."},
+			{"use_lower_quant", "Use a smaller text encoder", "t5xxl_fp8_e4m3fn, or Nunchaku Text Encoder Loader V2 with its 4-bit T5.", "Hardly any loss of quality."},
+			{"lower_resolution", "Lower the resolution", "Half the width and height, batch_size 1; upscale afterwards in tiles.", "One more step."},
 		},
 	},
 }
