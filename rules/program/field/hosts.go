@@ -14,7 +14,7 @@ var (
 			"lower_num_workers":  say("`celery -A app worker --concurrency=2 --prefetch-multiplier=1` (`app`: your own). Unless set there is a process per core, in a container per core of the machine."),
 			"restart_session":    say("Add `--max-memory-per-child=500000` (in KB: a process above it is replaced after its task) and `--max-tasks-per-child=100`. Neither helps where a single task needs too much."),
 			"lower_batch_size":   say("Find the last \"Task ... received\" before the failure. Let that task work in parts, and pass IDs or paths instead of data. With `acks_late` set, a task that killed one worker goes to the next."),
-			"raise_memory_limit": say("Compose: `mem_limit`. Kubernetes: `resources.limits.memory`. On the machine itself: add swap."),
+			"raise_memory_limit": say("Compose: twice the present `mem_limit`. Kubernetes: the same for `resources.limits.memory`. On the machine itself: add swap."),
 		},
 		Sources: program.Sources{"celery/celery/bin/worker.py": "--max-memory-per-child --max-tasks-per-child --concurrency --prefetch-multiplier", "celery/docs/userguide/workers.rst": "--max-memory-per-child"},
 	}, nil, one(shortage{
