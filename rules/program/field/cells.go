@@ -119,7 +119,6 @@ var (
 		Sources: program.Sources{"suite2p/suite2p/default_ops.py": "batch_size nimg_init nbinned", "suite2p/docs/parameters.md": "batch_size"},
 	}, one(shortage{
 		means:  "For registration the frames of a batch and their Fourier transforms are on the card: width x height x `batch_size` x 4 bytes, several times.",
-		not:    "A shorter recording: it goes through in batches.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution"},
 		source: "suite2p/docs/parameters.md",
 	}), one(shortage{

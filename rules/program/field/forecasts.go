@@ -56,7 +56,7 @@ var (
 	NeuralForecast = of(program.Program{
 		Name: "neuralforecast", Shown: "NeuralForecast", Work: "data", Edits: "code",
 		Proofs: []string{"neuralforecast/"},
-		Titles: map[string]string{"lower_batch_size": "Use fewer windows at once (windows_batch_size)", "lower_context": "Use a shorter input (input_size)", "use_smaller_model": "Use a smaller model", "stream_dataset": "Read the data from Parquet files"},
+		Titles: map[string]string{"lower_batch_size": "Lower windows_batch_size and batch_size", "lower_context": "Use a shorter input (input_size)", "use_smaller_model": "Use a smaller model", "stream_dataset": "Read the data from Parquet files"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "The model sees less history.", "use_smaller_model": "Some accuracy.", "stream_dataset": "Slower."},
 		Steps: steps{
 			"lower_batch_size":  python("model = NHITS(h=24, input_size=48, batch_size=8, windows_batch_size=128,\n              valid_batch_size=8, inference_windows_batch_size=128, step_size=4)   # your own model and sizes; these five bound a step"),

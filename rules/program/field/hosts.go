@@ -19,7 +19,6 @@ var (
 		Sources: program.Sources{"celery/celery/bin/worker.py": "--max-memory-per-child --max-tasks-per-child --concurrency --prefetch-multiplier", "celery/docs/userguide/workers.rst": "--max-memory-per-child"},
 	}, nil, one(shortage{
 		means:  "What counts is the sum of all worker processes; each keeps the memory of its largest task. Where a worker \"exited with signal 9\", the system usually ended it for RAM; `docker stop` or a hard time limit can send that signal too.",
-		not:    "Retrying the task unchanged.",
 		fixes:  []string{"lower_num_workers", "restart_session", "lower_batch_size", "raise_memory_limit"},
 		source: "celery/docs/userguide/workers.rst",
 	}))
@@ -38,7 +37,7 @@ var (
 		Sources: program.Sources{"https://airflow.apache.org/docs/apache-airflow/stable/configurations-ref.html": "AIRFLOW__CELERY__WORKER_CONCURRENCY AIRFLOW__CORE__PARALLELISM", "https://airflow.apache.org/docs/apache-airflow/stable/core-concepts/executor/local.html": "parallelism"},
 	}, nil, one(shortage{
 		means:  "\"Negsignal.SIGKILL\" is signal 9: usually the system, or the limit of the worker's container, ended the task for RAM. Tasks of one worker share its memory, so the task that was killed need not be the one that took most.",
-		not:    "Retries alone, or a longer `execution_timeout`.",
+		not:    "A longer `execution_timeout`.",
 		fixes:  []string{"lower_num_workers", "lower_batch_size", "raise_memory_limit", "add_swap"},
 		source: "https://airflow.apache.org/docs/apache-airflow/stable/configurations-ref.html",
 	}))
@@ -56,7 +55,7 @@ var (
 		Sources: program.Sources{"https://www.rabbitmq.com/docs/memory": "vm_memory_high_watermark", "https://github.com/rabbitmq/rabbitmq-server/issues/681": "eheap_alloc"},
 	}, nil, one(shortage{
 		means:  "\"eheap_alloc\" means that Erlang was refused a larger heap for one of its processes; erl_crash.dump names it (\"Slogan\", and the process with the largest heap). With RabbitMQ it is usually a long queue of unread messages. The watermark only slows publishers down; it is not a limit.",
-		not:    "Restarting alone: the queues are read again from disk.",
+		not:    "Restarting alone: durable queues are read again from disk.",
 		fixes:  []string{"lower_batch_size", "lower_mem_fraction", "raise_memory_limit", "add_swap"},
 		source: "https://www.rabbitmq.com/docs/memory",
 	}))
@@ -125,7 +124,7 @@ var (
 		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus"},
 	}, []shortage{{
 		means:  "The whole DAG must fit on the card, and it grows with every epoch; display and driver take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards: with several cards as much as they have together.",
-		not:    "Overclocking, intensity or another pool.",
+		not:    "Overclocking or another pool.",
 		fixes:  []string{"use_smaller_model", "close_other_apps", "raise_pagefile", "select_gpu"},
 		source: "ethminer/libethash-cuda/CUDAMiner.cpp",
 	}}, nil)

@@ -58,7 +58,7 @@ var (
 		Name: "fmriprep", Shown: "fMRIPrep", Work: "science", Edits: "flags",
 		Proofs:   []string{"fmriprep/cli/", "fmriprep/workflows/", "fmriprep_", "fMRIPrep", "nipype.workflow", "nipype/pipeline/"},
 		Commands: []string{"fmriprep"},
-		Titles:   map[string]string{"lower_num_workers": "Run fewer steps at once (--nprocs)", "lower_mem_fraction": "Tell it the memory limit (--mem_mb, --low-mem)", "stream_dataset": "Use fewer output spaces, one subject at a time", "raise_memory_limit": "Give container or job 16 to 32 GB per subject"},
+		Titles:   map[string]string{"lower_num_workers": "Run fewer steps at once (--nprocs)", "lower_mem_fraction": "Set its memory limit (--mem_mb, --low-mem)", "stream_dataset": "Use fewer output spaces, one subject at a time", "raise_memory_limit": "Give container or job 16 to 32 GB per subject"},
 		Costs:    map[string]string{"lower_num_workers": "Slower.", "lower_mem_fraction": "Disk space in the work folder.", "stream_dataset": "Fewer outputs.", "raise_memory_limit": "Needs more RAM."},
 		Steps: steps{
 			"lower_num_workers":  say("`--nprocs 4 --omp-nthreads 2`. Unless set it uses all cores, and each parallel step needs its own memory."),
@@ -69,7 +69,6 @@ var (
 		Sources: program.Sources{"fmriprep/fmriprep/cli/parser.py": "--nprocs --omp-nthreads --mem_mb --low-mem --output-spaces --participant-label -w", "fmriprep/docs/faq.rst": "--low-mem", "slurm/doc/man/man1/sbatch.1": "--mem"},
 	}, nil, one(shortage{
 		means:  "If a step is killed for RAM, nipype only sees that its process is gone (BrokenProcessPool, \"Killed\", exit code 137). fMRIPrep starts as many steps as there are cores and plans with the memory it sees: in a container or job often the whole machine's.",
-		not:    "Restarting without a change.",
 		fixes:  []string{"lower_mem_fraction", "lower_num_workers", "raise_memory_limit", "stream_dataset"},
 		source: "fmriprep/docs/faq.rst",
 	}))

@@ -8,7 +8,7 @@ var (
 	ESM = of(program.Program{
 		Name: "esm", Shown: "ESM", Work: "science", Edits: "code",
 		Proofs: []string{"esm/model/esm1.py", "esm/model/esm2.py", "esm/modules.py", "esm/multihead_attention.py", "esm/axial_attention.py", "esm/pretrained.py", "esm/inverse_folding/", "esm-extract", "modeling_esm.py", "esm/data.py"},
-		Titles: map[string]string{"lower_batch_size": "Compute fewer residues per batch", "lower_context": "Cut long proteins", "use_smaller_model": "Use a smaller ESM-2", "half_precision": "Compute in 16 bit"},
+		Titles: map[string]string{"lower_batch_size": "Lower the residues per batch (--toks_per_batch)", "lower_context": "Cut long proteins", "use_smaller_model": "Use a smaller ESM-2", "half_precision": "Compute in 16 bit"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; the same result.", "lower_context": "No context beyond the cut.", "use_smaller_model": "Some accuracy.", "half_precision": "Hardly any loss."},
 		Steps: steps{
 			"lower_batch_size":  say("`extract.py` (esm-extract): `--toks_per_batch 1024` (default 4096). Your own loop: one sequence at a time under `torch.no_grad()`, and move results to the CPU (`.cpu()`) at once."),
@@ -112,7 +112,7 @@ var (
 	DiffDock = of(program.Program{
 		Name: "diffdock", Shown: "DiffDock", Work: "science", Edits: "flags",
 		Proofs: []string{"DiffDock/", "diffdock/", "models/score_model.py", "models/cg_model.py", "models/aa_model.py", "Generating ESM language model embeddings"},
-		Titles: map[string]string{"lower_batch_size": "Move fewer poses at once (--batch_size)", "lower_context": "Crop the protein around the pocket", "stream_dataset": "Make the ESM embeddings in advance"},
+		Titles: map[string]string{"lower_batch_size": "Lower the batch size (--batch_size)", "lower_context": "Crop the protein around the pocket", "stream_dataset": "Make the ESM embeddings in advance"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; as many poses.", "lower_context": "Pockets that are cut off are not seen.", "stream_dataset": "One more step."},
 		Steps: steps{
 			"lower_batch_size": say("Lower `--batch_size` to 2 or 1 (default 10, also in default_inference_args.yaml), with `--samples_per_complex` as before: the poses of one complex are computed together."),
