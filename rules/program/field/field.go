@@ -89,7 +89,7 @@ func cards(name string, card, ram []shortage) []cause.Card {
 // why; nothing for all else, which figures say better.
 func ended(c *ledger.Case) map[string]string {
 	if c.Failure.Weak {
-		return map[string]string{"ended": "was ended by the system, most likely for RAM"}
+		return map[string]string{"ended": "was killed, most likely by the system for lack of RAM"}
 	}
 	return map[string]string{"ended": ""}
 }

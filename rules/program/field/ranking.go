@@ -7,52 +7,47 @@ var (
 	RecBole = of(program.Program{
 		Name: "recbole", Shown: "RecBole", Work: "data", Edits: "flags",
 		Proofs: []string{"recbole/", "run_recbole"},
-		Titles: map[string]string{"lower_batch_size": "Smaller batches, in evaluation above all", "use_smaller_model": "Smaller embeddings", "mixed_precision": "Mixed precision", "lower_resolution": "Evaluate on sampled items"},
-		Costs:  map[string]string{"lower_batch_size": "Slower; the same result.", "use_smaller_model": "Some accuracy.", "mixed_precision": "None that shows.", "lower_resolution": "Figures cannot be compared with full ones."},
+		Titles: map[string]string{"lower_batch_size": "Lower eval_batch_size and train_batch_size", "use_smaller_model": "Use smaller embeddings (embedding_size)", "mixed_precision": "Train in mixed precision (enable_amp)", "lower_resolution": "Evaluate on sampled items (uni100)"},
+		Costs:  map[string]string{"lower_batch_size": "Slower; the same result.", "use_smaller_model": "Some accuracy.", "mixed_precision": "Usually no loss.", "lower_resolution": "Results cannot be compared with full ranking."},
 		Steps: steps{
-			"lower_batch_size":  say("In the YAML or behind the command: `--eval_batch_size=256 --train_batch_size=512` (4096 and 2048 unless set)."),
-			"use_smaller_model": say("`--embedding_size=32`; sequences `--MAX_ITEM_LIST_LENGTH=50`; graph models fewer `n_layers`."),
+			"lower_batch_size":  say("In the YAML or at the end of the command: `--eval_batch_size=256 --train_batch_size=512` (default 4096 and 2048)."),
+			"use_smaller_model": say("`--embedding_size=32`; sequence models: `--MAX_ITEM_LIST_LENGTH=50`; graph models: fewer `n_layers`."),
 			"mixed_precision":   say("`--enable_amp=True`."),
-			"lower_resolution":  say("`eval_args: {mode: uni100}`: 100 items for each user in place of all."),
+			"lower_resolution":  say("In the YAML: `eval_args: {mode: uni100}`: 100 items per user instead of all."),
 		},
 		Sources: program.Sources{"RecBole/recbole/properties/overall.yaml": "--train_batch_size --eval_batch_size --enable_amp eval_args", "RecBole/recbole/properties/model": "--embedding_size n_layers", "RecBole/recbole/properties/dataset/sample.yaml": "--MAX_ITEM_LIST_LENGTH"},
 	}, []shortage{{
 		id: "evaluation", said: []string{"_full_sort_batch_eval", "full_sort_predict", "in evaluate", "in _valid_epoch", "_neg_sample_batch_eval"}, source: "RecBole/recbole/trainer/trainer.py",
-		means: "It failed in evaluation, which ranks all items for each user of a batch: users x items x 4 bytes. Models without a `full_sort_predict` of their own score every pair: each user's row is repeated for every item, embeddings and all.",
-		not:   "A smaller `train_batch_size`: training was over.",
+		means: "Evaluation ranks all items for each user of a batch: users x items x 4 bytes. Models without their own `full_sort_predict` score every pair and repeat each user's row for every item, embeddings included.",
 		fixes: []string{"lower_batch_size", "lower_resolution", "use_smaller_model"},
 	}, {
-		means:  "Batch x embeddings decide, for graph models (LightGCN, NGCF) all users and items in each step, whatever the batch; sequence models batch x length, and scores of all items (cross-entropy): batch x items x 4 bytes.",
-		not:    "Fewer epochs.",
+		means:  "Memory grows with batch x embedding size. Graph models (LightGCN, NGCF) compute all users and items in each step, whatever the batch. Sequence models: batch x length, plus scores of all items (cross-entropy): batch x items x 4 bytes.",
 		fixes:  []string{"lower_batch_size", "use_smaller_model", "kill_stale_process", "mixed_precision"},
 		source: "RecBole/recbole/properties/overall.yaml",
 	}}, one(shortage{
-		means:  "Interactions are held as tensors and as a table, sequences once more for every prefix of each user's history (data augmentation): users x length squared. Each `worker` has a copy.",
-		not:    "A smaller batch.",
-		fixes:  []string{"stream_dataset", "use_smaller_model", "add_swap"},
+		means:  "Interactions are held as tensors and as a table. Sequence models augment the data: each prefix of a user's history becomes a row, so it grows with the square of the history. Each `worker` has a copy.",
+		fixes:  []string{"use_smaller_model", "add_swap"},
 		source: "RecBole/recbole/properties/overall.yaml",
 	}))
 
 	PyKEEN = of(program.Program{
 		Name: "pykeen", Shown: "PyKEEN", Work: "graph", Edits: "code",
 		Proofs: []string{"pykeen/", "pykeen.pipeline"},
-		Titles: map[string]string{"gradient_accumulation": "The batch in smaller pieces", "lower_batch_size": "A smaller batch, in evaluation too", "use_smaller_model": "Smaller embeddings", "lower_resolution": "Train on sampled negatives"},
-		Costs:  map[string]string{"gradient_accumulation": "Slower; the same result.", "lower_batch_size": "Slower.", "use_smaller_model": "Some accuracy.", "lower_resolution": "Another training."},
+		Titles: map[string]string{"gradient_accumulation": "Split the batch (sub_batch_size)", "lower_batch_size": "Lower the batch size, in evaluation too", "use_smaller_model": "Use smaller embeddings (embedding_dim)", "lower_resolution": "Train on sampled negatives (sLCWA)"},
+		Costs:  map[string]string{"gradient_accumulation": "Slower; the same result.", "lower_batch_size": "Slower.", "use_smaller_model": "Some accuracy.", "lower_resolution": "Other results: it is another training method."},
 		Steps: steps{
 			"gradient_accumulation": python("pipeline(..., training_kwargs=dict(batch_size=256, sub_batch_size=32))   # not for models with batch normalization"),
 			"lower_batch_size":      python("pipeline(..., evaluation_kwargs=dict(batch_size=16), training_kwargs=dict(batch_size=64))"),
-			"use_smaller_model":     say("`model_kwargs=dict(embedding_dim=64)`; RESCAL and TuckER keep a matrix for each relation: embedding_dim squared."),
-			"lower_resolution":      say("`training_loop=\"sLCWA\"` with `negative_sampler_kwargs=dict(num_negs_per_pos=8)`: LCWA scores every entity for each triple."),
+			"use_smaller_model":     say("`model_kwargs=dict(embedding_dim=64)`. RESCAL and TuckER keep a matrix per relation: embedding_dim squared."),
+			"lower_resolution":      say("`training_loop=\"sLCWA\"` with `negative_sampler_kwargs=dict(num_negs_per_pos=8)`. LCWA scores every entity for each triple."),
 		},
 		Sources: program.Sources{"pykeen/docs/source/tutorial/performance.rst": "sub_batch_size slice_size automatic_memory_optimization", "pykeen/src/pykeen/evaluation/evaluator.py": "batch_size slice_size"},
 	}, one(shortage{
-		means:  "Entities decide: LCWA training and every evaluation score all of them for each triple, batch x entities x embedding. PyKEEN looks for the largest batch that fits by itself (automatic memory optimization), so that \"out of memory\" while it searches is part of the search; it counts only if the search ends with it.",
-		not:    "Fewer epochs.",
+		means:  "LCWA training and every evaluation score all entities for each triple: batch x entities x embedding. PyKEEN searches for the largest batch that fits (automatic memory optimization): an \"out of memory\" during that search is normal and counts only if the run stops with it.",
 		fixes:  []string{"gradient_accumulation", "lower_batch_size", "kill_stale_process", "lower_resolution", "use_smaller_model"},
 		source: "pykeen/docs/source/tutorial/performance.rst",
 	}), one(shortage{
-		means:  "The triples are held as arrays, inverse ones as well, and filtered evaluation an index of all known ones; on the CPU scores of a batch take batch x entities x 4 bytes.",
-		not:    "A graphics card alone.",
+		means:  "The triples are held as arrays, inverse ones too, and filtered evaluation indexes all known ones. On the CPU the scores of a batch take batch x entities x 4 bytes.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "use_smaller_model"},
 		source: "pykeen/docs/source/tutorial/performance.rst",
 	}))
@@ -60,23 +55,21 @@ var (
 	DLRM = of(program.Program{
 		Name: "dlrm", Shown: "DLRM", Work: "data", Edits: "flags",
 		Proofs: []string{"dlrm_s_pytorch.py", "dlrm_data_pytorch.py", "dlrm_main.py", "torchrec_dlrm/", "dlrm/tricks/"},
-		Titles: map[string]string{"use_smaller_model": "Smaller tables", "lower_batch_size": "Smaller batches", "shard_training": "Divide the tables among cards", "stream_dataset": "Read the data from disk"},
-		Costs:  map[string]string{"use_smaller_model": "Some accuracy.", "lower_batch_size": "Slower.", "shard_training": "Cards.", "stream_dataset": "Slower."},
+		Titles: map[string]string{"use_smaller_model": "Use smaller embedding tables", "lower_batch_size": "Lower the batch size", "shard_training": "Divide the tables among cards", "stream_dataset": "Read the data from disk (--memory-map)"},
+		Costs:  map[string]string{"use_smaller_model": "Some accuracy.", "lower_batch_size": "Slower.", "shard_training": "Needs more cards.", "stream_dataset": "Slower."},
 		Steps: steps{
-			"use_smaller_model": say("`--max-ind-range 10000000` (rows of each table at most; no bound unless set) and `--arch-sparse-feature-size 64`; or `--qr-flag`, `--md-flag`, which factor the tables."),
-			"lower_batch_size":  say("`--mini-batch-size 512 --test-mini-batch-size 1024`."),
+			"use_smaller_model": say("`--max-ind-range 10000000` (most rows of a table; no limit by default) and `--arch-sparse-feature-size 64`; or `--qr-flag`, `--md-flag`, which factor the tables."),
+			"lower_batch_size":  say("Lower `--mini-batch-size` and `--test-mini-batch-size`."),
 			"shard_training":    say("`python -m torch.distributed.launch --nproc_per_node=8 dlrm_s_pytorch.py ...` with your own options: tables are divided among the ranks."),
-			"stream_dataset":    say("`--memory-map` (Criteo Terabyte) and `--num-workers 0`; a part of it: `--data-sub-sample-rate 0.9`."),
+			"stream_dataset":    say("`--memory-map` (Criteo Terabyte) and `--num-workers 0`; a sample of the data: `--data-sub-sample-rate 0.875`."),
 		},
 		Sources: program.Sources{"dlrm/dlrm_s_pytorch.py": "--max-ind-range --arch-sparse-feature-size --qr-flag --md-flag --mini-batch-size --test-mini-batch-size --memory-map --num-workers --data-sub-sample-rate", "dlrm/README.md": "--nproc_per_node"},
 	}, one(shortage{
-		means:  "The embedding tables decide: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, and more with an optimizer that keeps a state. 100 million rows of 128 numbers are 47.7 GiB; Criteo Terabyte has more.",
-		not:    "A smaller batch alone: the tables are whole whatever it is.",
+		means:  "The embedding tables take most: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, plus optimizer state. 100 million rows of 128 numbers are 47.7 GiB; Criteo Terabyte has more.",
 		fixes:  []string{"use_smaller_model", "shard_training", "kill_stale_process", "lower_batch_size"},
 		source: "dlrm/dlrm_s_pytorch.py",
 	}), one(shortage{
 		means:  "The tables are made in RAM first, rows x feature size x 4 bytes, and the preprocessing of Criteo holds a day's file and its counts.",
-		not:    "A smaller batch.",
 		fixes:  []string{"use_smaller_model", "stream_dataset", "add_swap"},
 		source: "dlrm/README.md",
 	}))
@@ -84,18 +77,17 @@ var (
 	TorchRec = of(program.Program{
 		Name: "torchrec", Shown: "TorchRec", Work: "data", Edits: "code",
 		Proofs: []string{"torchrec/", "fbgemm_gpu/split_table", "Unable to find a plan for this model"},
-		Titles: map[string]string{"cpu_offload": "Large tables in RAM with a cache on the card", "shard_training": "Divide tables by rows", "lower_batch_size": "Smaller batches", "half_precision": "Tables in 16 bit"},
-		Costs:  map[string]string{"cpu_offload": "Slower.", "shard_training": "Cards.", "lower_batch_size": "Slower.", "half_precision": "Hardly any."},
+		Titles: map[string]string{"cpu_offload": "Keep large tables in RAM, with a cache on the card", "shard_training": "Shard the largest tables by rows", "lower_batch_size": "Lower the batch size", "half_precision": "Keep the tables in 16 bit"},
+		Costs:  map[string]string{"cpu_offload": "Slower.", "shard_training": "Needs more cards.", "lower_batch_size": "Slower.", "half_precision": "Hardly any loss."},
 		Steps: steps{
 			"cpu_offload":      python("constraints = {\"large_table\": ParameterConstraints(\n    compute_kernels=[EmbeddingComputeKernel.FUSED_UVM_CACHING.value], cache_params=CacheParams(load_factor=0.1))}   # your table's name\nplanner = EmbeddingShardingPlanner(topology=topology, constraints=constraints)"),
 			"shard_training":   say("`ShardingType.ROW_WISE` or `TABLE_ROW_WISE` in the constraints of the largest tables, and more ranks: a table that is not divided must fit on one card."),
-			"lower_batch_size": say("A smaller batch for each rank: pooled outputs and the all-to-all buffers are batch x features x embedding."),
-			"half_precision":   say("`data_type=DataType.FP16` in `EmbeddingBagConfig`, and row-wise Adagrad (`EmbOptimType.EXACT_ROWWISE_ADAGRAD`) in place of Adam, which keeps two more of each weight."),
+			"lower_batch_size": say("Use a smaller batch per rank: pooled outputs and all-to-all buffers are batch x features x embedding."),
+			"half_precision":   say("`data_type=DataType.FP16` in `EmbeddingBagConfig`, and row-wise Adagrad (`EmbOptimType.EXACT_ROWWISE_ADAGRAD`) instead of Adam, which keeps two more numbers per weight."),
 		},
 		Sources: program.Sources{"torchrec/torchrec/distributed/planner/types.py": "ParameterConstraints CacheParams", "torchrec/torchrec/distributed/embedding_types.py": "FUSED_UVM_CACHING", "torchrec/torchrec/distributed/types.py": "ROW_WISE TABLE_ROW_WISE", "torchrec/torchrec/distributed/planner/planners.py": "EXACT_ROWWISE_ADAGRAD"},
 	}, one(shortage{
-		means:  "The embedding tables decide: rows x dimension x 4 bytes, plus the optimizer's state (Adam: twice as much). The planner divides them by what the `Topology` says that a card has (`hbm_cap`), less a reserve; what it does not count are activations of a large batch and buffers of communication.",
-		not:    "A smaller dense model.",
+		means:  "The embedding tables usually take most: rows x dimension x 4 bytes, plus optimizer state (Adam: twice as much). The planner divides them by the card size in its `Topology` (`hbm_cap`), less a reserve; it does not count activations of a large batch or communication buffers.",
 		fixes:  []string{"cpu_offload", "shard_training", "half_precision", "lower_batch_size"},
 		source: "torchrec/torchrec/distributed/planner/planners.py",
 	}), nil)
@@ -103,17 +95,16 @@ var (
 	UMAP = of(program.Program{
 		Name: "umap", Shown: "UMAP", Work: "data", Edits: "code",
 		Proofs: []string{"umap/umap_.py", "umap/layouts.py", "umap/spectral.py", "pynndescent/", "umap/parametric_umap.py"},
-		Titles: map[string]string{"lower_resolution": "Fewer columns and neighbours", "use_smaller_model": "Another start than the spectral one", "stream_dataset": "Fit on a sample, transform the rest"},
-		Costs:  map[string]string{"lower_resolution": "Seldom visible.", "use_smaller_model": "The image may lie otherwise.", "stream_dataset": "Rare groups."},
+		Titles: map[string]string{"lower_resolution": "Reduce to fewer columns first (PCA)", "use_smaller_model": "Initialise with PCA instead of spectral (init=\"pca\")", "stream_dataset": "Fit on a sample, transform the rest"},
+		Costs:  map[string]string{"lower_resolution": "Usually little loss.", "use_smaller_model": "The layout may differ.", "stream_dataset": "Rare groups may be missed."},
 		Steps: steps{
-			"lower_resolution":  say("PCA to 50 columns first, as float32; `n_neighbors=15` (its default), `low_memory=True` (its default since 0.5)."),
-			"use_smaller_model": python("reducer = umap.UMAP(init=\"pca\", low_memory=True, n_jobs=4)   # \"random\" needs least; the spectral start solves for eigenvectors of all points"),
+			"lower_resolution":  say("Reduce to 50 columns with PCA, as float32; keep `n_neighbors=15` (default) and `low_memory=True` (default since 0.5)."),
+			"use_smaller_model": python("reducer = umap.UMAP(init=\"pca\", low_memory=True, n_jobs=4)   # \"random\" needs least; the spectral start computes eigenvectors of all points"),
 			"stream_dataset":    python("reducer = umap.UMAP().fit(X[rng.choice(len(X), 100_000, replace=False)])   # rng = np.random.default_rng(0)\nparts = [reducer.transform(x) for x in np.array_split(X, 50)]"),
 		},
 		Sources: program.Sources{"umap/umap/umap_.py": "low_memory n_neighbors init n_jobs"},
 	}, nil, one(shortage{
-		means:  "Below 4096 points UMAP makes the matrix of all distances; above, the graph of neighbours: points x `n_neighbors`, several times, beside the table and its copy in 32 bit. A precomputed metric or a sparse metric it does not know makes the matrix again: 100,000 points squared are 75 GiB in 64 bit.",
-		not:    "More epochs or threads.",
+		means:  "Below 4096 points UMAP makes the matrix of all distances; above, the graph of neighbours: points x `n_neighbors`, several times, beside the table and a 32-bit copy. A precomputed metric, or a sparse metric it does not know, needs the full matrix again: 100,000 points squared are 75 GiB in 64 bit.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "use_smaller_model", "add_swap"},
 		source: "umap/umap/umap_.py",
 	}))
@@ -121,17 +112,16 @@ var (
 	HDBSCAN = of(program.Program{
 		Name: "hdbscan", Shown: "HDBSCAN", Work: "data", Edits: "code",
 		Proofs: []string{"hdbscan/hdbscan_.py", "hdbscan/prediction.py", "hdbscan/robust_single_linkage_.py", "hdbscan/_hdbscan", "cluster/_hdbscan/hdbscan.py"},
-		Titles: map[string]string{"lower_resolution": "Few columns and a tree", "lower_num_workers": "One process", "stream_dataset": "Cluster a sample, predict the rest"},
-		Costs:  map[string]string{"lower_resolution": "Distances after a reduction.", "lower_num_workers": "Slower.", "stream_dataset": "Small clusters."},
+		Titles: map[string]string{"lower_resolution": "Reduce the columns, and use a tree", "lower_num_workers": "Use one process", "stream_dataset": "Cluster a sample, predict the rest"},
+		Costs:  map[string]string{"lower_resolution": "Distances are those after the reduction.", "lower_num_workers": "Slower.", "stream_dataset": "Small clusters may be missed."},
 		Steps: steps{
-			"lower_resolution":  python("clusterer = hdbscan.HDBSCAN(metric=\"euclidean\", algorithm=\"boruvka_kdtree\", min_cluster_size=50)   # X: at most 20 to 50 columns (PCA, UMAP), float64"),
-			"lower_num_workers": say("`core_dist_n_jobs=1` (4 unless set): each process has the tree."),
+			"lower_resolution":  python("clusterer = hdbscan.HDBSCAN(metric=\"euclidean\", algorithm=\"boruvka_kdtree\", min_cluster_size=50)   # X: 20 to 50 columns at most (PCA, UMAP), float64"),
+			"lower_num_workers": say("`core_dist_n_jobs=1` (default 4): each process has the tree."),
 			"stream_dataset":    python("clusterer = hdbscan.HDBSCAN(prediction_data=True).fit(sample)\nlabels, strength = hdbscan.approximate_predict(clusterer, rest)   # in parts"),
 		},
 		Sources: program.Sources{"hdbscan/hdbscan/hdbscan_.py": "algorithm core_dist_n_jobs prediction_data"},
 	}, nil, one(shortage{
-		means:  "With metrics that no tree knows (cosine, precomputed, most strings) it makes the matrix of all distances: 50,000 points squared are 18.6 GiB in 64 bit, and copies. `all_points_membership_vectors` holds points x clusters. With euclidean distances in few columns trees do without.",
-		not:    "A larger `min_cluster_size`.",
+		means:  "With metrics that no tree knows (cosine, precomputed, most for strings) it makes the matrix of all distances: 50,000 points squared are 18.6 GiB in 64 bit, plus copies. `all_points_membership_vectors` holds points x clusters. Euclidean distances in few columns use trees and need no matrix.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "lower_num_workers"},
 		source: "hdbscan/hdbscan/hdbscan_.py",
 	}))
@@ -139,17 +129,16 @@ var (
 	Gensim = of(program.Program{
 		Name: "gensim", Work: "data", Edits: "code",
 		Proofs: []string{"gensim/models/", "gensim/corpora/", "gensim/similarities/", "gensim/matutils.py", "INFO : collecting all words"},
-		Titles: map[string]string{"lower_resolution": "Fewer words, shorter vectors", "stream_dataset": "Read sentences from the file, load fewer vectors", "use_mmap": "Map the file in place of reading it"},
-		Costs:  map[string]string{"lower_resolution": "Rare words.", "stream_dataset": "Rare words.", "use_mmap": "Slow at first touch."},
+		Titles: map[string]string{"lower_resolution": "Use fewer words and shorter vectors", "stream_dataset": "Stream the sentences, load fewer vectors", "use_mmap": "Memory-map the vectors (mmap=\"r\")"},
+		Costs:  map[string]string{"lower_resolution": "Rare words are left out.", "stream_dataset": "Rare words are left out.", "use_mmap": "Slow at first access."},
 		Steps: steps{
-			"lower_resolution": python("model = Word2Vec(sentences, min_count=10, max_final_vocab=500_000, vector_size=100)   # Doc2Vec: a vector for each tag as well"),
-			"stream_dataset":   python("sentences = LineSentence(\"corpus.txt\")   # an iterator, no list\nwv = KeyedVectors.load_word2vec_format(\"vectors.bin\", binary=True, limit=500_000)"),
+			"lower_resolution": python("model = Word2Vec(sentences, min_count=10, max_final_vocab=500_000, vector_size=100)   # Doc2Vec also has a vector per tag"),
+			"stream_dataset":   python("sentences = LineSentence(\"corpus.txt\")   # your file: an iterator, no list\nwv = KeyedVectors.load_word2vec_format(\"vectors.bin\", binary=True, limit=500_000)"),
 			"use_mmap":         python("wv.save(\"vectors.kv\")\nwv = KeyedVectors.load(\"vectors.kv\", mmap=\"r\")   # shared by all processes"),
 		},
 		Sources: program.Sources{"gensim/gensim/models/word2vec.py": "min_count max_final_vocab max_vocab_size vector_size", "gensim/gensim/models/keyedvectors.py": "limit load_word2vec_format", "gensim/gensim/utils.py": "mmap"},
 	}, nil, one(shortage{
-		means:  "Words x dimensions x 4 bytes, two to three times while training: 3 million words of 300 are 3.35 GiB for one of them (GoogleNews). FastText adds `bucket` (2 million) x dimensions for pieces of words: 2.2 GiB at 300. `most_similar` of many words, `MatrixSimilarity` and `corpus2dense` make documents x topics or words.",
-		not:    "Fewer epochs or workers.",
+		means:  "Vectors take words x dimensions x 4 bytes, two to three times that in training: 3 million words of 300 (GoogleNews) are 3.35 GiB once. FastText adds `bucket` (2 million) x dimensions: 2.2 GiB at 300. `most_similar` of many words, `MatrixSimilarity` and `corpus2dense` make dense matrices.",
 		fixes:  []string{"stream_dataset", "lower_resolution", "use_mmap", "add_swap"},
 		source: "gensim/gensim/models/word2vec.py",
 	}))
@@ -158,17 +147,16 @@ var (
 		Name: "fasttext", Shown: "fastText", Work: "data", Edits: "flags",
 		Proofs:   []string{"fasttext supervised", "fasttext skipgram", "fasttext cbow", "fasttext/FastText.py", "fasttext_pybind", "fasttext::", "fastText/"},
 		Commands: []string{"fasttext"},
-		Titles:   map[string]string{"lower_resolution": "Fewer buckets and dimensions", "use_smaller_model": "A compressed or reduced model", "lower_num_workers": "Fewer words"},
-		Costs:    map[string]string{"lower_resolution": "Rare words.", "use_smaller_model": "A little accuracy.", "lower_num_workers": "Rare words."},
+		Titles:   map[string]string{"lower_resolution": "Lower -bucket and -dim", "use_smaller_model": "Use a compressed or reduced model", "lower_num_workers": "Keep fewer words (-minCount)"},
+		Costs:    map[string]string{"lower_resolution": "Some accuracy, rare words most.", "use_smaller_model": "A little accuracy.", "lower_num_workers": "Rare words are left out."},
 		Steps: steps{
-			"lower_resolution":  say("`-bucket 200000 -dim 100` (2 million and 100 unless set; 300 in the published vectors); `-maxn 0 -wordNgrams 1` needs no buckets at all."),
-			"use_smaller_model": say("`fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000` (supervised models: a tenth to a hundredth). Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or cc.*.vec with `limit=` in gensim."),
+			"lower_resolution":  say("`-bucket 200000 -dim 100` (default 2 million and 100; published vectors have 300). `-maxn 0 -wordNgrams 1` needs no buckets at all."),
+			"use_smaller_model": say("Your supervised model: `fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000`. Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or cc.*.vec with `limit=` in gensim."),
 			"lower_num_workers": say("`-minCount 10` and `-minCountLabel 10`."),
 		},
 		Sources: program.Sources{"fastText/src/args.cc": "-bucket -dim -maxn -wordNgrams -minCount -minCountLabel -qnorm -retrain -cutoff"},
 	}, nil, one(shortage{
-		means:  "(Words + buckets) x dimensions x 4 bytes, and once more for the output: 2 million words and as many buckets at 300 are 4.5 GiB and 2.2 more. That is what cc.en.300.bin (7 GB) takes when it is loaded.",
-		not:    "Fewer threads or epochs.",
+		means:  "(Words + buckets) x dimensions x 4 bytes, plus words x dimensions x 4 for the output: 2 million words and as many buckets at 300 are 4.5 GiB and 2.2 more. cc.en.300.bin (7 GB) needs that when it is loaded.",
 		fixes:  []string{"lower_resolution", "use_smaller_model", "lower_num_workers", "add_swap"},
 		source: "fastText/src/args.cc",
 	}))
@@ -176,16 +164,16 @@ var (
 	GraphStorm = of(program.Program{
 		Name: "graphstorm", Shown: "GraphStorm", Work: "graph", Edits: "flags",
 		Proofs: []string{"graphstorm/", "graphstorm.run"},
-		Titles: map[string]string{"lower_batch_size": "Smaller batches", "lower_context": "Fewer neighbours or layers", "use_smaller_model": "A narrower model"},
+		Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_context": "Sample fewer neighbours (--fanout)", "use_smaller_model": "Use a narrower model (--hidden-size)"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "Some accuracy.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
-			"lower_batch_size":  say("`--batch-size 128 --eval-batch-size 512`."),
-			"lower_context":     say("`--fanout \"10,5\"` (`--eval-fanout` too), `--num-layers 2`: neighbours multiply with each layer."),
-			"use_smaller_model": say("`--hidden-size 128`; text features: a smaller language model, or embeddings computed once."),
+			"lower_batch_size":  say("Lower `--batch-size` and `--eval-batch-size`, such as to 128 and 512."),
+			"lower_context":     say("`--fanout \"10,5\"` (`--eval-fanout` too) with `--num-layers 2`: neighbours multiply with each layer."),
+			"use_smaller_model": say("`--hidden-size 128`. Text features: a smaller language model, or embeddings computed once."),
 		},
 		Sources: program.Sources{"graphstorm/python/graphstorm/config/argument.py": "--batch-size --eval-batch-size --fanout --eval-fanout --num-layers --hidden-size"},
 	}, one(shortage{
-		means:  "Batch x neighbours of neighbours decide: batch x fanout of each layer multiplied, times `hidden-size`, and for each edge type.",
+		means:  "Memory grows with the batch x the fanouts of all layers multiplied x `--hidden-size`, for each edge type.",
 		not:    "More graph partitions: they divide RAM, not a batch.",
 		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process", "use_smaller_model"},
 		source: "graphstorm/python/graphstorm/config/argument.py",

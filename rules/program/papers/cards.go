@@ -32,19 +32,21 @@ var fromCard = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc, f
 // trainSaid are words of a traceback that runs through a training script.
 var trainSaid = []string{"train.py", "train_net.py", "trainer.py", "loss.backward(", ".backward(", "in train", "optimizer.step(", "in do_train", "in run_epoch", "finetune.py", "pretrain.py", "finetuning.py", "pretraining.py", "main_train_", "optimize_parameters", "train_dalle.py", "runner.train("}
 
-// paperStep is a card on a training step of such a repository.
+// paperStep is a card on a training of such a repository: a step of it as a rule,
+// so that the sentences of a card must hold for its validation as well.
 func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	k := trainer.StepCard(id, trainSaid, means, not, source, cures...)
-	k.Kinds = fromCard
+	k.Kinds, k.Headline = fromCard, "ran out of graphics memory while training[[: it fills the {full} card by itself]]"
 	return k
 }
 
-// paperRun is a card on using a model there: what is no training.
+// paperRun is a card where nothing shows a training step; what it says must hold
+// for a training that the log does not show, too.
 func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() },
 		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]", Figures: trainer.Filled,
-		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing others gains little.]]",
+		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing other programs frees little.]]",
 		Not:   not, Cures: cures, Sources: []string{source},
 	}
 }
@@ -66,11 +68,10 @@ const above = 120
 func cached(id string, said []string, option, source string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: trainer.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory while it kept images there",
-		Means:    "`" + option + "` keeps every picture of the data set decoded in RAM, about 0.9 MB each at 640 x 480 and 1.2 at 640 x 640, whatever the JPEG's size is. Each rank of a launch keeps a copy of its own.",
-		Not:      "A smaller batch or image size for the card's sake: it is RAM that is full.",
+		Headline: "ran out of system memory (RAM) with image caching on",
+		Means:    "`" + option + "` keeps every image of the data set decoded in RAM: about 0.9 MB each at 640 x 480 and 1.2 MB at 640 x 640, however small the JPEG is. With several GPUs each process keeps a copy.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Without that option", Kind: "text", Text: "Leave `" + option + "` out of your command: pictures are read from the disk then.", Cost: "Somewhat slower epochs on slow disks."},
+			{Fix: "stream_dataset", Title: "Turn off image caching (" + option + ")", Kind: "text", Text: "Leave `" + option + "` out of your command: images are then read from disk.", Cost: "Slower epochs on a slow disk."},
 			{Fix: "lower_num_workers"}, {Fix: "add_swap", Cost: "Slow while it is used."},
 		},
 		Sources: []string{source},
@@ -95,17 +96,17 @@ func ways(fixes ...string) map[string][]cause.Remedy {
 	return out
 }
 
-// halve is half of an option of the log's command, else a value to begin with;
-// rest is what to know besides.
-func halve(script, flag, start, rest string) func(*ledger.Case) []step.Step {
+// halve is half of an option of the log's command, in words where the log does
+// not show it; rest is what to know besides.
+func halve(script, flag, rest string) func(*ledger.Case) []step.Step {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
 	return func(c *ledger.Case) []step.Step {
-		told := "`" + flag + " " + start + "` in your command of `" + script + "`" + rest
+		told := "Halve `" + flag + "` in your command of `" + script + "`" + rest
 		s, ok := c.Setting(name)
 		if n := trainer.Halved(c, "", name); ok && !s.Default && n != "" {
 			told = "`" + flag + " " + n + "` instead of " + s.Value + " in your command of `" + script + "`" + rest
 			if n == s.Value {
-				told = "`" + flag + "` is " + n + " already in your command" + rest
+				told = "`" + flag + "` is already " + n + ": take the next fix."
 			}
 		}
 		return []step.Step{{Kind: "text", Text: told}}
