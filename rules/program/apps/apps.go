@@ -25,7 +25,7 @@ func cure(fix, title, kind, text, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
 }
 
-// cards lets those about a card be silent where the computer's own memory was
+// cards lets those about a card be silent where system memory (RAM) was
 // refused: the allocator's words for both are alike.
 func cards(list ...cause.Card) []cause.Card {
 	for i := range list {

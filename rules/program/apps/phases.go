@@ -17,8 +17,8 @@ func fixes(ids ...string) []cause.Cure {
 
 // seen is what to do first where the log shows neither the card nor who holds it.
 var seen = cause.Cure{
-	Fix: "close_other_apps", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
-	Told: "The message has no figures. Full already: an earlier run, a browser, another program. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "close_other_apps", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, close what holds it; if it is not, the next fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phase is what a program has to say of one phase; its own proof is all that the
@@ -38,7 +38,19 @@ func learning(name, means, not, source string, cures ...string) cause.Card {
 
 // working is a program in use.
 func working(name, while, means, not, source string, cures ...string) cause.Card {
-	return phase(name+"/use", "ran out of memory "+while, means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+	k := phase(name+"/use", "ran out of memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+	k.Figures = While(while)
+	return k
+}
+
+// While says what a program was doing, where the log shows that it was in use.
+func While(doing string) func(*ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		if c.Phase != "inference" {
+			return map[string]string{"while": ""}
+		}
+		return map[string]string{"while": doing}
+	}
 }
 
 // opening is a program whose models found no room.
@@ -52,7 +64,7 @@ func opening(name, means, not, source string, cures ...string) cause.Card {
 func ramFilled(name, means, not, source string, cures ...string) cause.Card {
 	return cause.Card{
 		ID: name + "/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "filled the computer's memory", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
+		Headline: "ran out of system memory (RAM)", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
 	}
 }
 
