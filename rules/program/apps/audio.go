@@ -68,7 +68,7 @@ var CoquiTTS = program.Program{
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Split the text, use a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
 				lookAtCard,
-				cure("cpu_offload", "Run it on the processor", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
+				cure("cpu_offload", "Run it on the CPU", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
 			},
 			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/TTS/api.py", "https://github.com/coqui-ai/TTS/blob/dev/docs/source/models/xtts.md"},
 		},

@@ -76,7 +76,7 @@ func trained(id, means, not, source string, cures ...cause.Cure) cause.Card {
 func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: offRAM, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory, not the card's", Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Headline: "ran out of system memory (RAM), not graphics memory", Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
 
@@ -109,13 +109,13 @@ var uncounted = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": with
 
 // Tiles is what programs share that mend or enlarge pictures.
 var Tiles = program.Program{
-	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Smaller images", "cpu_offload": "Run it on the processor", "half_precision": "16 bit"},
+	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Scale the image down", "cpu_offload": "Run it on the CPU", "half_precision": "Compute at 16 bit"},
 	Costs:  map[string]string{"vae_tiling": "Slower.", "lower_resolution": "Detail.", "cpu_offload": "Many times slower."}, Effects: uncounted,
 }
 
 // Objects is what programs share that make objects from a picture.
 var Objects = program.Program{
-	Titles: map[string]string{"lower_resolution": "A coarser object", "lower_batch_size": "Smaller parts at a time", "cpu_offload": "Keep parts in RAM", "lowvram_mode": "Turn its memory saving on"},
+	Titles: map[string]string{"lower_resolution": "Lower the resolution of the object", "lower_batch_size": "Work in smaller chunks", "cpu_offload": "Offload models to RAM", "lowvram_mode": "Turn on its low-memory mode"},
 	Costs:  map[string]string{"lower_resolution": "Detail.", "lower_batch_size": "Slower.", "cpu_offload": "Some seconds a run."}, Effects: uncounted,
 }
 
@@ -124,7 +124,7 @@ var vulkan = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory, f
 
 // Scripts is what repositories share that make pictures and films.
 var Scripts = program.Program{
-	Titles:  map[string]string{"lower_resolution": "Smaller, shorter", "lowvram_mode": "What it has for small cards"},
+	Titles:  map[string]string{"lower_resolution": "Lower the resolution, or make fewer frames", "lowvram_mode": "Use its low-memory options"},
 	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights."},
 	Effects: uncounted,
 }
