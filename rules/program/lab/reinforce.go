@@ -47,12 +47,11 @@ var (
 				ID: "easyr1/vllm-wakes", Said: []string{"cumem_allocator.cpp", "wake_up", "init_cache_engine", "in sleep"}, Kinds: cardFull,
 				Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: ledger.OnCard,
 				Headline: "ran out of memory when vLLM took its share back",
-				Means:    "Trainer and vLLM take turns on each card: vLLM sleeps while weights are trained and wakes for the next answers. What the trainer still held then, weights and optimizer, left less than `gpu_memory_utilization` of the card.",
-				Not:      "Ending the other processes of the card: they are ranks of this run.",
+				Means:    "Trainer and vLLM share each card: vLLM sleeps while weights are trained and wakes for the next answers. What the trainer still held then left less than `gpu_memory_utilization` of the card.",
 				Cures:    fixes("lower_gpu_memory_utilization", "offload_optimizer", "lower_context"), Sources: []string{"EasyR1/README.md"},
 			},
-			stepOf("easyr1", "Log-probabilities need the logits of whole answers: micro batch x (prompt + answer) x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words at 32 bit.]] vLLM keeps a part of the card besides, even asleep.",
-				"Ending the other processes of the card: they are ranks of this run.", "EasyR1/examples/config.yaml",
+			stepOf("easyr1", "Log-probabilities need the logits of whole answers: micro batch x (prompt + answer) x vocabulary.[[ {asked} is the size of {tokens152} tokens with Qwen's vocabulary of 152,000 at 32 bit.]] vLLM keeps a part of the card, even asleep.",
+				"", "EasyR1/examples/config.yaml",
 				"lower_batch_size", "offload_optimizer", "lower_context"),
 		},
 	}
@@ -69,10 +68,10 @@ var (
 			"offload_optimizer":      say("`--optimizer-cpu-offload --use-precision-aware-optimizer`."),
 			"shard_training":         say("A larger `--tensor-model-parallel-size`, or apart from each other: without `--colocate` training and rollout have cards of their own."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer tokens on a card"},
+		Titles: map[string]string{"lower_batch_size": "Lower `--max-tokens-per-gpu`"},
 		Like:   []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("slime", "Samples of varying length are packed up to `--max-tokens-per-gpu`; one answer that is longer than that goes in alone, and then its length decides. With `--colocate` SGLang shares the card: what Megatron keeps after it was offloaded counts against its static share.",
-			"Ending the other processes of the card: they are ranks of this run.", "slime/docs/en/get_started/qa.md",
+		Cards: []cause.Card{stepOf("slime", "With dynamic batches samples are packed up to `--max-tokens-per-gpu`; an answer longer than that goes in alone, and its length decides. With `--colocate` SGLang shares the card with Megatron.",
+			"", "slime/docs/en/get_started/qa.md",
 			"lower_batch_size", "lower_context", "lower_mem_fraction")},
 	}
 	// TRLX is CarperAI's.
@@ -87,10 +86,10 @@ var (
 			"shard_training":    say("`accelerate launch --config_file configs/accelerate/zero2-bf16.yaml` (zero3.yaml shares the weights out too)."),
 			"offload_optimizer": say("In the accelerate file: `offload_optimizer_device: cpu` below `deepspeed_config`."),
 		},
-		Titles: map[string]string{"use_lora": "Leave most layers frozen", "lower_batch_size": "Smaller pieces of rollouts and of steps"},
+		Titles: map[string]string{"use_lora": "Freeze most layers (`num_layers_unfrozen`)", "lower_batch_size": "Lower the batch size and `chunk_size`"},
 		Like:   []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("trlx", "`chunk_size` answers are generated at a time (128 by default), and `batch_size` of them go through one step unless `minibatch_size` cuts that up. With `num_layers_unfrozen` -1 a whole second model is the reference.",
-			"Fewer `num_rollouts`: they are kept in RAM.", "trlx/trlx/data/configs.py",
+		Cards: []cause.Card{stepOf("trlx", "`chunk_size` answers are generated at a time (128 by default), and `batch_size` of them go through one step unless `minibatch_size` divides that. With `num_layers_unfrozen` -1 the reference is a whole second model.",
+			"", "trlx/trlx/data/configs.py",
 			"lower_batch_size", "use_lora", "lower_context")},
 	}
 )
