@@ -305,7 +305,7 @@ var Demucs = program.Program{
 		},
 		cause.Card{
 			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Means:   "Demucs keeps the whole song once for each stem as 32-bit floats, about 85 MB a minute for four stems, and some copies besides: 5 GB and more an hour.",
+			Means:   "Demucs keeps the whole song once for each stem as 32-bit floats, about 85 MB a minute for four stems, and some copies of it: 5 GB and more an hour.",
 			Cures:   []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
 		},

@@ -37,20 +37,16 @@ func learning(name, means, not, source string, cures ...string) cause.Card {
 }
 
 // working is a program in use.
-func working(name, while, means, not, source string, cures ...string) cause.Card {
+func working(name, doing, means, not, source string, cures ...string) cause.Card {
 	k := phase(name+"/use", "ran out of memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
-	k.Figures = While(while)
+	k.Figures = while(doing)
 	return k
 }
 
-// While says what a program was doing, where the log shows that it was in use.
-func While(doing string) func(*ledger.Case) map[string]string {
-	return func(c *ledger.Case) map[string]string {
-		if c.Phase != "inference" {
-			return map[string]string{"while": ""}
-		}
-		return map[string]string{"while": doing}
-	}
+// while says what a program was doing, where the log shows that it was in use.
+func while(doing string) func(*ledger.Case) map[string]string {
+	inUse := map[string]string{"inference": doing}
+	return func(c *ledger.Case) map[string]string { return map[string]string{"while": inUse[c.Phase]} }
 }
 
 // opening is a program whose models found no room.

@@ -31,7 +31,7 @@ var (
 		Steps: steps{
 			"lower_batch_size":  words("`-b 1` in your command."),
 			"use_smaller_model": words("`-m 0.1.0-small`, the default; base is larger."),
-			"half_precision":    words("Without `--full-precision`: it runs at bfloat16 by itself."),
+			"half_precision":    words("Leave out `--full-precision`: bfloat16 is the default."),
 			"lower_num_workers": words("`--pages 1-20`, a part of the PDF at a time: all pages are drawn in RAM first."),
 		},
 		Like:  []*program.Program{&Pages},
@@ -127,17 +127,17 @@ var (
 	// DocTR is Mindee's.
 	DocTR = program.Program{
 		Name: "doctr", Shown: "docTR", Work: "vision", Edits: "code", Language: "python",
-		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs"},
+		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs", "doctr/references/detection/train.py": "--batch_size"},
 		Proofs:  []string{"doctr/models/", "doctr/io/", "doctr/datasets/", "python-doctr", "-packages/doctr/"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("python", "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Half of the present `--batch_size` of the training script."}, step.Step{Kind: "python", Text: "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"}),
 			"half_precision":    step.Paste("python", "model = ocr_predictor(pretrained=True).cuda().half()"),
 			"lower_num_workers": step.Paste("python", "for page in DocumentFile.from_pdf(path):   # one page at a time\n    result = model([page])"),
 			"use_smaller_model": step.Paste("python", "model = ocr_predictor(\"db_mobilenet_v3_large\", \"crnn_mobilenet_v3_small\", pretrained=True)"),
 		},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			learning("doctr", "A training batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size", "use_smaller_model"),
+			learning("doctr", "A training batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size"),
 			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
 			ramFilled("doctr", "All pages of a call are rendered and kept, with the detector's maps. A PDF of hundreds of pages in one call is the usual cause.", "", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
 		),

@@ -33,12 +33,11 @@ var (
 		Proofs:  []string{"/vits/train.py", "/vits/train_ms.py", "/vits/models.py", "Bert-VITS2", "VITS-fast-fine-tuning", "vits/data_utils.py"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train: half of the present value\n\"batch_size\": 8"),
-			"lower_resolution":  words("Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   words("`\"fp16_run\": true` in the config (Bert-VITS2: `\"bf16_run\"`)."),
 			"lower_num_workers": words("`num_workers=2, persistent_workers=False` in the loaders of train.py (8 and more; Bert-VITS2: `num_workers` of train_ms in config.yml): on Windows each one is a whole process."),
 		},
-		Titles: map[string]string{"lower_resolution": "Leave out long recordings"},
-		Like:   []*program.Program{&Voices},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
 			learning("vits", "Samples of a batch are padded to the longest text and spectrogram, so one long recording can fill the card where the others fit. The `batch_size` of 64 in the first configs is for large cards.", "", "vits/configs/ljs_base.json", "lower_batch_size", "lower_resolution", "mixed_precision"),
 			working("vits", "while it spoke", "A text without full stops is spoken in one go, and attention and the decoder grow with its length. Bert-VITS2 also keeps BERT models on the card.", "`batch_size` in the config: it is for training only.", "vits/inference.ipynb", "lower_resolution", "cpu_offload"),
@@ -137,12 +136,7 @@ var (
 		Sources: program.Sources{"VoiceCraft/config.py": "--max_num_tokens --gradient_accumulation_steps --val_max_num_tokens --num_workers", "VoiceCraft/gradio_app.py": "sample_batch_size kvcache"},
 		Proofs:  []string{"VoiceCraft/", "voicecraft.py"},
 		Steps: steps{
-			"lower_batch_size": func(c *ledger.Case) []step.Step {
-				if c.Training() {
-					return []step.Step{{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}}
-				}
-				return []step.Step{{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}}
-			},
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}, step.Step{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}),
 			"lower_resolution":  words("A reference of 3 to 6 seconds and a sentence at a time."),
 			"use_smaller_model": words("The 330M checkpoint in place of 830M."),
 		},

@@ -2,8 +2,8 @@ package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -29,7 +29,7 @@ var (
 			"offload_optimizer":      say("`--deepspeed ./scripts/zero3_offload.json`: slower, with RAM in place of the card."),
 			"load_in_4bit":           say("`--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
 			"load_in_8bit":           say("`--load-8bit` in the same places."),
-			"multi_gpu":              say("All cards that `CUDA_VISIBLE_DEVICES` shows are used by itself."),
+			"multi_gpu":              say("Make several cards visible (`CUDA_VISIBLE_DEVICES=0,1`): it spreads the model over them by itself."),
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
@@ -40,7 +40,7 @@ var (
 				Means:    "The scripts are made for 8 cards of 80 GB with 16 samples on each. An image is 576 tokens (2,880 with `anyres`) beside the text, and full finetuning takes 16 bytes a parameter, sharded with ZeRO-3 only.",
 				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
 			},
-			useOf("llava", "while it answered", "The weights of 7B take 14 GB at 16 bit. An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a conversation stays in the KV cache.", "", "LLaVA/README.md", "load_in_4bit", "lower_resolution", "multi_gpu"),
+			useOf("llava", "while it answered", "The weights of 7B take 14 GB at 16 bit. An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a conversation stays in the KV cache.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// InternVL is OpenGVLab's, and its code on Hugging Face.
@@ -146,25 +146,10 @@ var (
 )
 
 // inTiles are fewer tiles, in the training script or in code.
-func inTiles(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}}
-	}
-	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
-}
+var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
 
 // fewerPictures are smaller batches of InternVL.
-func fewerPictures(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}}
-	}
-	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."}}
-}
+var fewerPictures = apps.ByPhase(step.Step{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."})
 
 // fewerPixels is the same for Qwen-VL.
-func fewerPixels(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}}
-	}
-	return []step.Step{{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"}}
-}
+var fewerPixels = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})

@@ -108,9 +108,9 @@ var (
 		Proofs:  []string{"mergekit/", "mergekit-yaml", "mergekit-moe"},
 		Steps: spelling{
 			"use_mmap":         say("Add `--lazy-unpickle` (checkpoints in .bin), and `--out-shard-size 1B`: a shard is kept until it is written, 5B parameters by default (10 GB at 16 bit)."),
-			"cpu_offload":      say("Without `--cuda`, `--gpu-rich`, `--low-cpu-memory` and `--read-to-gpu` it merges on the CPU, tensor by tensor."),
+			"cpu_offload":      say("Leave out `--cuda`, `--gpu-rich`, `--low-cpu-memory` and `--read-to-gpu`: it merges on the CPU, tensor by tensor."),
 			"lower_batch_size": say("`--out-shard-size 1B`."),
-			"lower_context":    say("It reads no text but for `mergekit-moe` with hidden gates: `gate_mode: cheap_embed` needs none of it, `--load-in-4bit` less."),
+			"lower_context":    say("`mergekit-moe` only: `gate_mode: cheap_embed` runs no prompts through the model; with hidden gates `--load-in-4bit` takes less."),
 			"load_in_4bit":     say("`mergekit-moe`: `--load-in-4bit` for the gates."),
 		},
 		Titles: map[string]string{"use_mmap": "Use smaller shards and `--lazy-unpickle`", "cpu_offload": "Merge on the CPU"},

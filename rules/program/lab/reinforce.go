@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -15,12 +16,7 @@ var (
 )
 
 // lessTalk is a shorter talk, or shorter samples.
-func lessTalk(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_source_length 64 --max_target_length 64`, those of train.sh."}}
-	}
-	return []step.Step{{Kind: "text", Text: "`history = history[-4:]` before each `model.chat`, which gives the whole talk to the model."}}
-}
+var lessTalk = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_source_length 64 --max_target_length 64`, those of train.sh."}, step.Step{Kind: "text", Text: "`history = history[-4:]` before each `model.chat`, which gives the whole talk to the model."})
 
 // trainsAlone is a training step on a card that is the program's own.
 func trainsAlone(c *ledger.Case) bool { return stepped(c) && c.Training() }

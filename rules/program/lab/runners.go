@@ -110,7 +110,7 @@ var (
 			"load_in_8bit":      say("`--weight-format int8`, the default from 1 billion parameters on."),
 			"use_smaller_model": say("Take an export that is done: the OpenVINO organisation on huggingface.co has most models with -int4-ov or -int8-ov in the name."),
 			"add_swap":          say("Swap or a page file of twice the checkpoint or more while it exports."),
-			"lower_context":     say("Without `--dataset` no samples are computed: data-free int4."),
+			"lower_context":     say("Leave out `--dataset`: int4 then needs no calibration samples."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Download a finished export", "add_swap": "Add swap for the export"},
 		Cards: []cause.Card{{

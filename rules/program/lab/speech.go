@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -42,7 +43,7 @@ var (
 				Sources: []string{"icefall/icefall/decode.py"},
 			},
 			trainOf("icefall", "A batch is `--max-duration` seconds of audio on one card. A transducer's loss grows with frames x words x vocabulary; `--prune-range` reduces it. The largest batch can come at any step.", "", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
-			useOf("icefall", "while it decoded", "A batch is `--max-duration` seconds of audio; beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size", "lower_context"),
+			useOf("icefall", "while it decoded", "A batch is `--max-duration` seconds of audio; beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size"),
 		},
 	}
 	// SpeechBrain reads YAML files with overrides; pyannote uses it, too.
@@ -51,8 +52,8 @@ var (
 		Sources: program.Sources{"speechbrain/CHANGELOG.md": "--auto_mix_prec", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml": "--batch_size --grad_accumulation_factor --max_batch_length_train --max_batch_length_val --precision --sorting", "speechbrain/recipes/CommonVoice/ASR/CTC/hparams/train_en_with_wav2vec.yaml": "--avoid_if_longer_than"},
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
-			"lower_batch_size":  say("Behind the YAML file: `--batch_size 4 --grad_accumulation_factor 4`; with dynamic batches `--max_batch_length_train 300` (seconds or frames, as in the file) decides."),
-			"lower_context":     say("`--avoid_if_longer_than 10.0` where the recipe has it (seconds); `--sorting descending` shows at the first step whether the longest fit."),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "Behind the YAML file: half of the present `--batch_size`, and `--grad_accumulation_factor 2`; with dynamic batches half of `--max_batch_length_train` (seconds or frames, as in the file)."}, step.Step{Kind: "text", Text: "One file at a time."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` where the recipe has it (seconds); `--sorting descending` shows at the first step whether the longest fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into pieces of 20 to 30 seconds."}),
 			"mixed_precision":   say("`--precision fp16`, or bf16 from RTX 30 on (before 1.0 `--auto_mix_prec True`)."),
 			"lower_num_workers": say("`num_workers: 1` below dataloader_opts in the YAML file."),
 		},
@@ -70,19 +71,19 @@ var (
 	// WeNet reads YAML files.
 	WeNet = program.Program{
 		Name: "wenet", Shown: "WeNet", Work: "audio", Edits: "flags", Language: "python",
-		Sources: program.Sources{"wenet/examples/aishell/s0/conf/train_conformer.yaml": "batch_size batch_type max_length accum_grad shuffle_size sort_size", "wenet/examples/aishell/whisper/conf/finetune_whisper_largev3.yaml": "max_frames_in_batch", "wenet/wenet/utils/train_utils.py": "--use_amp --num_workers --prefetch --dtype"},
+		Sources: program.Sources{"wenet/examples/aishell/s0/conf/train_conformer.yaml": "batch_size batch_type max_length accum_grad shuffle_size sort_size", "wenet/examples/aishell/whisper/conf/finetune_whisper_largev3.yaml": "max_frames_in_batch", "wenet/wenet/bin/recognize.py": "--batch_size", "wenet/wenet/utils/train_utils.py": "--use_amp --num_workers --prefetch --dtype"},
 		Proofs:  []string{"wenet/"},
 		Steps: spelling{
-			"lower_batch_size":  config("# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: batch_size: 4\naccum_grad: 16"),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "config", Text: "# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: half of the present batch_size\naccum_grad: 16"}, step.Step{Kind: "text", Text: "`--batch_size 1` in the recognize stage of run.sh (wenet/bin/recognize.py)."}),
 			"lower_context":     config("dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"),
 			"mixed_precision":   say("`--use_amp` (or `--dtype bf16` with DeepSpeed)."),
 			"lower_num_workers": say("`--num_workers 2 --prefetch 10`, and smaller `shuffle_size` and `sort_size` in the YAML file: each worker holds that many utterances."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Limit the frames of a batch", "lower_context": "Leave out long utterances"},
+		Titles: map[string]string{"lower_context": "Leave out long utterances"},
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("wenet", "With `batch_type: static` a batch is `batch_size` utterances (16 in the recipe), padded to the longest; `filter_conf.max_length` lets up to 40,960 frames of 10 ms through, nearly seven minutes.", "A smaller `shuffle_size`: it saves RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
-			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), padded to the longest; attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_context"),
+			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), padded to the longest; attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_batch_size"),
 		},
 	}
 	// FunASR is ModelScope's, with Paraformer and SenseVoice.
@@ -91,20 +92,15 @@ var (
 		Sources: program.Sources{"FunASR/docs/tutorial/README.md": "batch_size_s batch_size_threshold_s max_single_segment_time", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh": "dataset_conf.batch_size dataset_conf.sort_size"},
 		Proofs:  []string{"funasr/", "FunASR/"},
 		Steps: spelling{
-			"lower_batch_size": func(c *ledger.Case) []step.Step {
-				if c.Training() {
-					return []step.Step{{Kind: "text", Text: "`++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}}
-				}
-				return []step.Step{{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}}
-			},
-			"lower_context": step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"),
-			"cpu_offload":   step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
+			"lower_batch_size": apps.ByPhase(step.Step{Kind: "text", Text: "`++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}, step.Step{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}),
+			"lower_context":    step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"),
+			"cpu_offload":      step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size (seconds)", "lower_context": "Cut long recordings at pauses (`vad_model`)", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
 		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
-			trainOf("funasr", "`dataset_conf.batch_size` counts frames on one card (6,000 in finetune.sh); one longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size", "lower_context"),
+			trainOf("funasr", "`dataset_conf.batch_size` counts frames on one card (6,000 in finetune.sh); one longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size"),
 			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), and longer ones than `batch_size_threshold_s` go alone.", "", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
 		},
 	}
@@ -145,7 +141,7 @@ var (
 		Sources: program.Sources{"kaldi/egs/wsj/s5/utils/run.pl": "--max-jobs-run", "kaldi/egs/wsj/s5/run.sh": "--nj --trainer --egs", "kaldi/egs/wsj/s5/steps/nnet3/chain/train.py": "--trainer.num-chunk-per-minibatch --use-gpu", "kaldi/egs/wsj/s5/steps/nnet3/train_dnn.py": "--trainer.optimization.minibatch-size", "kaldi/src/cudamatrix/cu-allocator.h": "--cuda-memory-proportion", "kaldi/egs/wsj/s5/steps/nnet3/train_rnn.py": "--egs.chunk-width"},
 		Proofs:  []string{"cu-allocator.cc", "nnet3-chain-train", "nnet3-train", "kaldi/src/", "cu-device.cc:"},
 		Steps: spelling{
-			"lower_batch_size":   say("`--trainer.num-chunk-per-minibatch 64,32` for chain models, `--trainer.optimization.minibatch-size 256` for train_dnn.py."),
+			"lower_batch_size":   say("Half of the present `--trainer.num-chunk-per-minibatch` (chain models) or `--trainer.optimization.minibatch-size` (train_dnn.py)."),
 			"kill_stale_process": say("`sudo nvidia-smi -c 3` (one job a card) and `--use-gpu wait` in the training command: jobs then wait for a card of their own."),
 			"lower_context":      say("`--egs.chunk-width 100` for recurrent models; new egs are needed."),
 			"lower_num_workers":  say("Fewer jobs at a time: a smaller `--nj`, or `--max-jobs-run` of your cmd.sh."),

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -94,7 +95,7 @@ var (
 		Proofs:  []string{"-packages/spacy/", "spacy_transformers/", "spacy_curated_transformers/", "-m spacy train"},
 		Steps: spelling{
 			"lower_batch_size":  inSpacy,
-			"lower_context":     step.Paste("python", "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
 			"lower_num_workers": step.Paste("python", "for doc in nlp.pipe(texts, n_process=1, batch_size=50): ...   # each process holds the model once more"),
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
 			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` in place of `en_core_web_trf`."),
@@ -177,7 +178,7 @@ var (
 			"lower_context":          say("`--max-length 100` (and `--max-length-crop`): what is longer is left out."),
 			"mixed_precision":        say("`--fp16`."),
 			"gradient_checkpointing": say("`--gradient-checkpointing`."),
-			"lower_num_workers":      say("Without `--shuffle-in-ram`; `--sqlite` keeps the corpus on disk."),
+			"lower_num_workers":      say("Leave out `--shuffle-in-ram`; `--sqlite` keeps the corpus on disk."),
 			"gradient_accumulation":  say("`--optimizer-delay 4` with a smaller workspace: the same batch in four pieces."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Fit batches into a smaller workspace (`--mini-batch-fit`)", "lower_context": "Leave out long sentences"},
@@ -213,12 +214,7 @@ var (
 )
 
 // inSpacy is a smaller batch in the config file or in code.
-func inSpacy(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}}
-	}
-	return []step.Step{{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"}}
-}
+var inSpacy = apps.ByPhase(step.Step{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}, step.Step{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"})
 
 // onmtBefore are files of OpenNMT-py before 0.2 (June 2018), which has options
 // with one dash on train.py and preprocess.py in place of a YAML file.

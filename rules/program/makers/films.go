@@ -213,7 +213,7 @@ var (
 		Steps: steps{
 			"lower_batch_size":  step.Paste("text", "`--batch_size 1` (default 2; the page's slider: batch size in generation)."),
 			"lower_resolution":  step.Paste("text", "`--size 256` instead of 512, `--preprocess crop` instead of full, and an image of 1000 pixels or smaller."),
-			"use_smaller_model": step.Paste("text", "Without `--enhancer gfpgan` and `--background_enhancer realesrgan`: enhance the finished video instead."),
+			"use_smaller_model": step.Paste("text", "Leave out `--enhancer gfpgan` and `--background_enhancer realesrgan`, and enhance the finished video in a second run."),
 			"stream_dataset":    step.Paste("text", "Make the video in parts of a minute: all frames are in RAM until it is written."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Turn off the enhancers", "stream_dataset": "Use shorter audio"},

@@ -121,7 +121,7 @@ var (
 		Steps: steps{
 			"lowvram_mode":      step.Paste("text", "Start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command (attention in slices, VAE in tiles, parts of the model in RAM)."),
 			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
-			"half_precision":    step.Paste("text", "Without `--no-half`."),
+			"half_precision":    step.Paste("text", "Leave out `--no-half`."),
 			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
 			"cpu_offload":       step.Paste("text", "`--device=cpu`: lama takes seconds there."),
 		},
@@ -141,7 +141,7 @@ var (
 			"use_smaller_model":  step.Paste("python", "session = new_session(\"u2net\")   # or isnet-general-use; birefnet-general and bria-rmbg take 1024 x 1024 and several GB\nresult = remove(image, session=session)"),
 			"lower_batch_size":   step.Paste("python", "session = new_session(\"u2net\")   # once, not for each image\nresults = (remove(image, session=session) for image in images)"),
 			"cpu_offload":        step.Paste("python", "session = new_session(\"u2net\", providers=[\"CPUExecutionProvider\"])"),
-			"lower_resolution":   step.Paste("text", "Without `-a` (alpha_matting=True): or scale the image to 1000 pixels first."),
+			"lower_resolution":   step.Paste("text", "Leave out `-a` (`alpha_matting=True`), or scale the image to 1000 pixels first."),
 			"raise_memory_limit": step.Paste("text", "A server: one worker at a time, 2 GB for u2net and 8 for birefnet or bria at least."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Make one session for all images", "lower_resolution": "Turn off alpha matting", "use_smaller_model": "Use a smaller model"},
