@@ -35,7 +35,7 @@ var Voices = program.Program{
 
 var (
 	shorterText = "Give it one or two sentences at a time and join the audio files afterwards."
-	shorterClip = "Cut the recording into pieces of 5 to 15 seconds before preprocessing."
+	shorterClip = "Cut the recordings into pieces of 5 to 15 seconds before preprocessing."
 )
 
 // CoquiTTS is coqui's library with XTTS.
@@ -46,7 +46,7 @@ var CoquiTTS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Steps: steps{
 		"lower_resolution": step.Paste("python", "for i, sentence in enumerate(text.split(\". \")):\n    tts.tts_to_file(text=sentence, speaker_wav=\"voice.wav\", language=\"en\", file_path=f\"part{i}.wav\")"),
-		"lower_batch_size": step.Paste("python", "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"),
+		"lower_batch_size": byPhase(step.Step{Kind: "python", Text: "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"}, step.Step{Kind: "text", Text: shorterText}),
 		"cpu_offload":      step.Paste("python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")"),
 		"half_precision":   step.Paste("text", "XTTS has no switch for 16 bit; DeepSpeed (use_deepspeed=True in load_checkpoint) runs it faster, not smaller."),
 	},
@@ -105,7 +105,7 @@ var RVC = program.Program{
 	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer/lib/infer_pack/", "infer-web.py", "infer/lib/train/", "Applio/", "rvc/train/", "rvc/infer/"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
-		"lower_batch_size": step.Paste("ui", "Train tab: Batch size per GPU: half of the present value, then 1; Cache all training sets to GPU memory: No"),
+		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "Train tab: Batch size per GPU: half of the present value, then 1; Cache all training sets to GPU memory: No"}, step.Step{Kind: "text", Text: "Convert pieces of 30 to 60 seconds, one at a time."}),
 		"lower_resolution": step.Paste("config", "# configs/config.py, at the end: smaller pieces of sound at a time\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32"),
 		"half_precision":   step.Paste("text", "It computes at 16 bit already on cards that can; GTX 16xx run at 32 bit on purpose."),
 	},
@@ -155,8 +155,8 @@ var SoVITS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db --linear_gradient --device"},
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"),
-		"lower_resolution": step.Paste("text", "Training: "+shorterClip+" Converting: add --clip 20, seconds at a time."),
+		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"}, step.Step{Kind: "text", Text: "Convert one file at a time, with --clip 20."}),
+		"lower_resolution": byPhase(step.Step{Kind: "text", Text: shorterClip}, step.Step{Kind: "text", Text: "Add --clip 20: pieces of 20 seconds."}),
 	},
 	Cards: cards(
 		cause.Card{
@@ -207,8 +207,8 @@ var GPTSoVITS = program.Program{
 	Proofs: []string{"GPT_SoVITS/", "GPT-SoVITS", "s2_train", "s1_train.py"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
-		"lower_batch_size": step.Paste("ui", "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"),
-		"lower_resolution": step.Paste("ui", "0b-Audio slicer: a smaller maximum length, then format the data set again; when speaking: cut the text by punctuation"),
+		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"}, step.Step{Kind: "ui", Text: "batch_size 1 in the fast inference and in api_v2"}),
+		"lower_resolution": byPhase(step.Step{Kind: "ui", Text: "0b-Audio slicer: a smaller maximum length, then format the data set again"}, step.Step{Kind: "ui", Text: "How to slice the sentence: by punctuation"}),
 	},
 	Cards: cards(
 		cause.Card{
@@ -241,8 +241,8 @@ var F5TTS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"F5-TTS/src/f5_tts/train/finetune_cli.py": "--batch_size_per_gpu --batch_size_type --max_samples --grad_accumulation_steps --bnb_optimizer"},
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"),
-		"lower_resolution": step.Paste("text", "Speaking: a reference of less than 12 seconds and shorter texts. Training: leave out clips above 20 seconds."),
+		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"}, step.Step{Kind: "text", Text: shorterText}),
+		"lower_resolution": byPhase(step.Step{Kind: "text", Text: "Leave out clips above 20 seconds."}, step.Step{Kind: "text", Text: "A reference of less than 12 seconds and shorter texts."}),
 		"optimizer_8bit":   step.Paste("config", "--bnb_optimizer"),
 	},
 	Cards: cards(cause.Card{

@@ -67,11 +67,12 @@ func ramFilled(name, means, not, source string, cures ...string) cause.Card {
 // noSums: the processor takes all of it, so that no share is to be computed.
 var noSums = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": func(*ledger.Case) *effect.Effect { return nil }}
 
-// notTrained leaves the processor to those who do not train.
+// notTrained leaves the CPU to those who do not train, and the batch size to
+// those who do.
 func notTrained(list []cause.Remedy) []cause.Remedy {
 	for i := range list {
-		if list[i].Fix == "cpu_offload" {
-			list[i].If = func(c *ledger.Case) bool { return !c.Training() }
+		if fix := list[i].Fix; fix == "cpu_offload" || fix == "lower_batch_size" {
+			list[i].If = func(c *ledger.Case) bool { return c.Training() == (fix == "lower_batch_size") }
 		}
 	}
 	return list

@@ -146,7 +146,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Make one session for all images", "lower_resolution": "Turn off alpha matting", "use_smaller_model": "Use a smaller model"},
 		Costs:    map[string]string{"lower_resolution": "Harder edges of hair."},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: inUse("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: inUse("use_smaller_model", "lower_batch_size", "cpu_offload")},
 		Like:     []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			{
