@@ -14,8 +14,8 @@ import (
 // Voices is what programs share that speak, sing or part music.
 var Voices = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
-	Titles:  map[string]string{"lower_resolution": "Use shorter pieces of text or sound", "cpu_offload": "Run it on the CPU", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn on its low-memory mode"},
-	Costs:   map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Titles:  map[string]string{"lower_resolution": "Use shorter recordings or texts", "cpu_offload": "Run it on the CPU", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn on its low-memory mode"},
+	Costs:   map[string]string{"lower_resolution": "Cutting them takes time.", "cpu_offload": "Many times slower."},
 	Effects: noSums,
 	Steps: steps{
 		"cpu_offload":       noCard,

@@ -21,12 +21,9 @@ var whispers = []struct {
 }
 
 // whisperSizes are what the weights of the log's model take at each precision,
-// in GB, and when it failed.
+// in GB.
 func whisperSizes(c *ledger.Case) map[string]string {
-	out := map[string]string{"name": "", "w8": "", "stage": ""}
-	if c.Near("in __init__", "in init") {
-		out["stage"] = "It failed while the model was loaded."
-	}
+	out := map[string]string{"name": "", "w8": ""}
 	name := ""
 	if c.Model != nil {
 		name = c.Model.Name
@@ -46,13 +43,11 @@ func whisperSizes(c *ledger.Case) map[string]string {
 
 // inInt8 loads the log's own model at 8 bit.
 func inInt8(c *ledger.Case) []step.Step {
-	name, hint := whisperSizes(c)["name"], ""
-	if name == "" {
-		name, hint = "name", "name: your model; "
-	} else {
-		name = quote.Python(name)
+	name := "name"
+	if own := whisperSizes(c)["name"]; own != "" {
+		name = quote.Python(own)
 	}
-	return []step.Step{{Kind: "python", Text: "model = WhisperModel(" + name + ", device=\"cuda\", compute_type=\"int8_float16\")   # " + hint + "int8 on cards before RTX 20"}}
+	return []step.Step{{Kind: "python", Text: "model = WhisperModel(" + name + ", device=\"cuda\", compute_type=\"int8_float16\")   # your model's name; int8 on cards before RTX 20"}}
 }
 
 // alone: the log shows no program.

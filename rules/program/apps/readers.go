@@ -30,7 +30,7 @@ var (
 		Proofs:  []string{"-packages/nougat/", "nougat/model.py", "nougat-ocr", "nougat/utils/"},
 		Steps: steps{
 			"lower_batch_size":  words("`-b 1` in your command."),
-			"use_smaller_model": words("`-m 0.1.0-small`, the default; base is larger."),
+			"use_smaller_model": words("`-m 0.1.0-small`, the default, in place of base."),
 			"half_precision":    words("Leave out `--full-precision`: bfloat16 is the default."),
 			"lower_num_workers": words("`--pages 1-20`, a part of the PDF at a time: all pages are drawn in RAM first."),
 		},
@@ -79,8 +79,8 @@ var (
 			"cpu_offload":       step.Paste("env", "export DOCLING_DEVICE=cpu OMP_NUM_THREADS=4"),
 			"lower_parallel":    words("`do_ocr=False` in the options (`--no-ocr`) where the PDF has text; and one conversion at a time in a server."),
 		},
-		Titles: map[string]string{"lower_num_workers": "Convert a part of the document at a time", "lower_parallel": "Turn off OCR where the PDF has text"},
-		Like:   []*program.Program{&Pages},
+		Titles: map[string]string{"lower_num_workers": "Convert a part of the document at a time", "lower_parallel": "Turn off OCR where the PDF has text"}, Costs: map[string]string{"lower_parallel": "Scans still need it."},
+		Like: []*program.Program{&Pages},
 		Cards: cards(
 			ramFilled("docling", "Pages are parsed and rendered ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every image stays in the result. Large scans and documents of hundreds of pages are the usual cause.", "", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
 			working("docling", "while it read pages", "Layout, tables, OCR and enrichment models share the card, each with a batch of its own (4 by default, 64 in the GPU guide); a VLM pipeline loads a language model instead.", "", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
@@ -117,8 +117,8 @@ var (
 			"restart_session":   words("Make one `Reader` for all images, outside the loop: each one loads its models again."),
 			"lower_num_workers": step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False, quantize=True)   # once, not in the loop; a process for each image holds it as often"),
 		},
-		Titles: map[string]string{"restart_session": "Make one Reader for all images"},
-		Like:   []*program.Program{&Pages},
+		Titles: map[string]string{"restart_session": "Make one Reader for all images", "lower_resolution": "Lower `canvas_size`", "lower_num_workers": "Quantise, and use one process"}, Costs: map[string]string{"restart_session": "None."},
+		Like: []*program.Program{&Pages},
 		Cards: cards(
 			working("easyocr", "while it looked for text", "The detector takes the whole image, up to `canvas_size` (2,560) on its longer side; half of that is a quarter of the memory. Recognition takes the boxes found, `batch_size` at a time.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
 			ramFilled("easyocr", "On the CPU the detector works on the whole image (up to 2,560 on its longer side) in RAM, 1 to 2 GB, in each process that has a `Reader`.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
@@ -135,7 +135,7 @@ var (
 			"lower_num_workers": step.Paste("python", "for page in DocumentFile.from_pdf(path):   # one page at a time\n    result = model([page])"),
 			"use_smaller_model": step.Paste("python", "model = ocr_predictor(\"db_mobilenet_v3_large\", \"crnn_mobilenet_v3_small\", pretrained=True)"),
 		},
-		Like: []*program.Program{&Pages},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "close_other_apps")}, Like: []*program.Program{&Pages},
 		Cards: cards(
 			learning("doctr", "A training batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size"),
 			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),

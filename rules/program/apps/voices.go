@@ -54,8 +54,8 @@ var (
 			"use_smaller_model": step.Paste("config", "loss_params:\n  joint_epoch: 1000   # above epochs: no adversarial training with the speech model\nslmadv_params:\n  batch_percentage: 0.5   # or a smaller part of the batch for it"),
 			"mixed_precision":   words("`accelerate launch --mixed_precision=fp16 train_first.py`; the second stage runs on DataParallel at 32 bit (train_finetune_accelerate.py takes the option)."),
 		},
-		Titles: map[string]string{"use_smaller_model": "Turn off the adversarial training (`joint_epoch`)", "lower_resolution": "Train on shorter pieces (`max_len`)"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"use_smaller_model": "Turn off the adversarial training (`joint_epoch`)", "lower_resolution": "Train on shorter pieces (`max_len`)"}, Costs: map[string]string{"lower_resolution": "Shorter context in training."},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
 			learning("styletts2", "`batch_size` x `max_len` decides. The need rises during a run: style diffusion starts at `diff_epoch`, and at `joint_epoch` a large speech model (WavLM) joins, with `batch_percentage` of the batch.", "", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"),
 		),
@@ -85,7 +85,7 @@ var (
 		Proofs:  []string{"melo/train.py", "melo/api.py", "melo/models.py", "MeloTTS/"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// config.json beside your metadata.list, in train\n\"batch_size\": 2   // 6 by default"),
-			"lower_resolution":  words("Training: recordings of 10 seconds at most in metadata.list. Speaking: a sentence or two at a time."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Recordings of 10 seconds at most in metadata.list."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   step.Paste("config", "\"fp16_run\": true"),
 			"lower_num_workers": words("`num_workers=2` in the loader of melo/train.py (16)."),
 		},
@@ -102,14 +102,14 @@ var (
 		Proofs:  []string{"stable_audio_tools/", "stable-audio-tools/"},
 		Steps: steps{
 			"lower_batch_size":  words("`--batch-size 1 --accum-batches 8`."),
-			"lower_resolution":  words("Training: a smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz). Making music: fewer seconds do not help with a fixed `sample_size`; pass a smaller one to `generate_diffusion_cond`."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "A smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz)."}, step.Step{Kind: "text", Text: "Fewer seconds do not help with a fixed `sample_size`: pass a smaller one to `generate_diffusion_cond`."}),
 			"mixed_precision":   words("`--precision bf16-mixed` (16-mixed is the default)."),
 			"offload_optimizer": words("`--strategy deepspeed`: ZeRO 2 over the cards."),
 			"half_precision":    words("`--model-half` in run_gradio.py; in code `model.to(torch.float16)`."),
 			"cpu_offload":       words("Encode the data set once: pre_encode.py writes latents, and training then leaves the autoencoder's encoder out."),
 		},
-		Titles: map[string]string{"lower_resolution": "Lower `sample_size`", "cpu_offload": "Encode the latents in advance", "offload_optimizer": "Shard the optimizer (ZeRO 2)"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"lower_resolution": "Lower `sample_size`", "cpu_offload": "Encode the latents in advance", "offload_optimizer": "Shard the optimizer (ZeRO 2)"}, Costs: map[string]string{"cpu_offload": "One pass over the data, and disk space.", "lower_resolution": "Shorter clips."},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
 			learning("stable-audio-tools", "Batch size x `sample_size` (audio samples of a clip) decides. The frozen autoencoder encodes every batch on the same card, and an EMA copy of the weights is kept beside the trained ones.", "", "stable-audio-tools/README.md", "lower_batch_size", "cpu_offload", "lower_resolution"),
 			working("stable-audio-tools", "while it made or decoded sound", "Latents are computed for the whole `sample_size`, however few seconds you ask for, and the decoder decodes all of it at once.", "Fewer steps: they cost time, not memory.", "stable-audio-tools/stable_audio_tools/inference/generation.py", "half_precision", "lower_resolution", "close_other_apps"),
@@ -137,7 +137,7 @@ var (
 		Proofs:  []string{"VoiceCraft/", "voicecraft.py"},
 		Steps: steps{
 			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}, step.Step{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}),
-			"lower_resolution":  words("A reference of 3 to 6 seconds and a sentence at a time."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Shorter recordings in the data set."}, step.Step{Kind: "text", Text: "A reference of 3 to 6 seconds and a sentence at a time."}),
 			"use_smaller_model": words("The 330M checkpoint in place of 830M."),
 		},
 		Like: []*program.Program{&Voices},
@@ -153,7 +153,7 @@ var (
 		Proofs:  []string{"Amphion/", "amphion/models/"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// your exp_config.json, in train\n\"batch_size\": 4,\n\"gradient_accumulation_step\": 4"),
-			"lower_resolution":  words("Training: shorter recordings. Speaking: a sentence at a time, a reference of 5 to 15 seconds."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Shorter recordings in the data set."}, step.Step{Kind: "text", Text: "A sentence at a time, a reference of 5 to 15 seconds."}),
 			"lower_num_workers": step.Paste("config", "// in train\n\"dataloader\": {\"num_worker\": 2}   // 32 in base.json"),
 		},
 		Like: []*program.Program{&Voices},
@@ -169,7 +169,7 @@ var (
 		Proofs:  []string{"parler_tts/", "run_parler_tts_training.py", "parler-tts/"},
 		Steps: steps{
 			"lower_batch_size":       step.Paste("config", "\"per_device_train_batch_size\": 2,\n\"gradient_accumulation_steps\": 8,\n\"per_device_eval_batch_size\": 1,\n\"audio_encoder_per_device_batch_size\": 4   // encoding, before training"),
-			"lower_resolution":       words("Training: `max_duration_in_seconds` 15 (30). Speaking: a sentence or two at a time."),
+			"lower_resolution":       byPhase(step.Step{Kind: "text", Text: "`max_duration_in_seconds` 15 (default 30)."}, step.Step{Kind: "text", Text: shorterText}),
 			"gradient_checkpointing": step.Paste("config", "\"gradient_checkpointing\": true"),
 			"half_precision":         step.Paste("python", "model = ParlerTTSForConditionalGeneration.from_pretrained(name, attn_implementation=\"sdpa\").to(\"cuda:0\", dtype=torch.bfloat16)   # name: as in your call"),
 			"use_smaller_model":      words("parler-tts-mini-v1 (880 million parameters) in place of large (2.3 billion)."),
@@ -221,8 +221,8 @@ var (
 			"cpu_offload":      words("`CUDA_VISIBLE_DEVICES=-1` before the command."),
 			"lower_batch_size": words("`spleeter:2stems` in place of 4stems or 5stems (a network for each stem), and no `--mwf`."),
 		},
-		Titles: map[string]string{"lower_resolution": "Cut the recording into parts", "lower_batch_size": "Separate fewer stems"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"lower_resolution": "Cut the recording into parts", "lower_batch_size": "Separate fewer stems"}, Costs: map[string]string{"lower_batch_size": "Fewer stems."},
+		Like: []*program.Program{&Voices},
 		Cards: []cause.Card{{
 			ID: "spleeter/length", Kinds: append([]fact.Kind{fact.TFAlloc, fact.TFStart}, offRAM...), Cause: cause.ContextTooLong, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
 			Headline: "ran out of memory",

@@ -30,19 +30,27 @@ var Transcribers = program.Program{
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:  cause.InOrder("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
-		cause.BatchTooLarge:  cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
+		cause.BatchTooLarge:  transcribing(cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload")),
 		cause.RetainedMemory: cause.InOrder("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
 		cause.Unknown:        cause.InOrder("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
 	},
 }
 
+// transcribing keeps the first remedy from the stages after transcription.
+func transcribing(list []cause.Remedy) []cause.Remedy {
+	list[0].If = func(c *ledger.Case) bool {
+		return !c.Near("diarize.py", "pyannote/", "alignment.py", "load_align_model")
+	}
+	return list
+}
+
 // Whisper is OpenAI's own.
 var Whisper = program.Program{
 	Name: "openai-whisper", Shown: "Whisper",
-	Commands: []string{"whisper"},
-	Proofs:   []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
-	Like:     []*program.Program{&Transcribers},
-	Sources:  program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
+	Commands: []string{"whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit"},
+	Proofs:  []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
 	Steps: steps{
 		"use_smaller_model": step.Paste("shell", "whisper audio.mp3 --model turbo   # about 6 GB; medium 5, small 2, base 1"),
 		"cpu_offload":       step.Paste("shell", "whisper audio.mp3 --model small --device cpu --fp16 False"),
@@ -128,7 +136,7 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ with {name}]]",
-			Means:    "[[{stage} ]]Either the card is too small for the model, or something else is on it; the message does not show how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, use float32 by default.]]",
+			Means:    "Either the card is too small for the model, or something else is on it; the message does not show how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, use float32 by default.]]",
 			Not:      "Splitting or shortening the file: Whisper reads 30 seconds at a time anyway.",
 			Later:    "If it then fails in the middle of a file, add `--beam_size=1 --best_of=1`.",
 			Cures: []cause.Cure{
@@ -172,7 +180,7 @@ var FasterWhisper = program.Program{
 			Headline: "ran out of system memory (RAM)",
 			Means:    "Weights pass through RAM even on the way to the card[[ ({name}: {w16} GB at float16, {w32} at float32)]]; on the CPU they stay there. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
 			Cures: []cause.Cure{
-				{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Browsers and idle Python processes first."}, {For: "Linux", Text: "`free -h; ulimit -v; cat /sys/fs/cgroup/memory.max` shows which limit it was."}}, Cost: "free"},
+				{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Browsers and idle Python processes first."}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was it."}}, Cost: "free"},
 				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "`compute_type=\"int8\"` in `WhisperModel(...)`; stand-alone build: `--compute_type=int8`.", Cost: "hardly any accuracy"},
 				managePage,
 			},
@@ -240,7 +248,7 @@ var WhisperCTranslate2 = program.Program{
 	Like:     []*program.Program{&Transcribers},
 	Sources:  program.Sources{"whisper-ctranslate2/README.md": "--compute_type --model --beam_size --best_of --vad_filter --device --condition_on_previous_text --batched"},
 	Steps: steps{
-		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model large-v2 --compute_type int8_float16   # int8 on cards before RTX 20"),
+		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type int8_float16   # int8 on cards before RTX 20"),
 		"use_smaller_model": step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model medium --compute_type int8_float16"),
 		"lower_batch_size":  step.Paste("shell", "whisper-ctranslate2 audio.mp3 --beam_size 1 --best_of 1"),
 		"cpu_offload":       step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model small --device cpu --compute_type int8"),
@@ -348,10 +356,10 @@ var WhisperASR = program.Program{
 // InsanelyFast is Whisper on transformers with a large batch.
 var InsanelyFast = program.Program{
 	Name: "insanely-fast-whisper", Shown: "insanely-fast-whisper",
-	Commands: []string{"insanely-fast-whisper"},
-	Proofs:   []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
-	Like:     []*program.Program{&Transcribers},
-	Sources:  program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
+	Commands: []string{"insanely-fast-whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit"},
+	Proofs:  []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
 	Steps: steps{
 		"lower_batch_size":  step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4"),
 		"use_smaller_model": step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 4"),

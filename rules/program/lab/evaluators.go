@@ -35,10 +35,12 @@ func scoreFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// itself narrows a card to models that the evaluator runs itself.
+// itself narrows a card to models that the program runs itself.
 func itself(k cause.Card) cause.Card {
 	also := k.If
-	k.If = func(c *ledger.Case) bool { return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm") && also(c) }
+	k.If = func(c *ledger.Case) bool {
+		return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm", "whisperx") && also(c)
+	}
 	return k
 }
 
@@ -92,7 +94,7 @@ var (
 			"half_precision":   say("`model_kwargs=dict(torch_dtype='torch.bfloat16')` in the model's file, or `--model-kwargs torch_dtype=torch.bfloat16`."),
 			"load_in_8bit":     say("A checkpoint that is quantised already, or its LMDeploy backend (`-a lmdeploy`)."),
 		},
-		Titles: map[string]string{"lower_parallel": "Use one worker on each card"},
+		Titles: map[string]string{"lower_parallel": "Use one worker on each card", "lower_context": "Lower `max_seq_len`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
 		Cards: []cause.Card{
 			itself(loadOf("opencompass", "A task gets the number of cards in `num_gpus` of its run_cfg (1 in most files); weights take 2 GB a billion parameters at 16 bit. Several workers on one card load the model several times.", "`batch_size`: the model is loaded before the first request.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
 			itself(scored("opencompass", "Perplexity tasks keep logits: batch size x length x vocabulary at 32 bit.[[ {scored}]] The batch size stands in the model's file, 8 in most.", "", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
@@ -133,7 +135,7 @@ var (
 				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "The embeddings of a whole corpus are kept in RAM: passages x dimension x 4 bytes, 36 GB for MS MARCO's 8.8 million at dimension 1,024. Retrieval tasks are the large ones.",
-				Not:      "A smaller batch size: all embeddings are kept anyway.",
+				Not:      "A smaller batch: all embeddings are kept anyway.",
 				Cures: []cause.Cure{
 					{Fix: "stream_dataset", Title: "Run smaller tasks", Told: "The reduced sets (names with HardNegatives) or a benchmark without the large retrieval tasks; one task a process.", Cost: "not comparable with the full tasks"},
 					{Fix: "bigger_gpu", Title: "Use a machine with more RAM", Told: "For the full corpora 64 to 128 GB.", Cost: "money"},

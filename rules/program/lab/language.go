@@ -263,8 +263,8 @@ var (
 			"use_lora":               say("`--lora_dim 128 --only_optimize_lora` (with `--gradient_checkpointing` one of both in older releases)."),
 			"quantize_kv_cache":      say("With `--enable_hybrid_engine` add `--release_inference_cache`, which gives the cache back after each generation."),
 		},
-		Titles: map[string]string{"quantize_kv_cache": "Free the inference cache (`--release_inference_cache`)"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Titles: map[string]string{"quantize_kv_cache": "Free the inference cache (`--release_inference_cache`)"}, Costs: map[string]string{"quantize_kv_cache": "slower generation"},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 trains an actor and a critic and keeps a reference and a reward model. With the hybrid engine the actor is there once more for generating, with a KV cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", stepped,

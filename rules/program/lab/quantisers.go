@@ -113,8 +113,8 @@ var (
 			"lower_context":    say("`mergekit-moe` only: `gate_mode: cheap_embed` runs no prompts through the model; with hidden gates `--load-in-4bit` takes less."),
 			"load_in_4bit":     say("`mergekit-moe`: `--load-in-4bit` for the gates."),
 		},
-		Titles: map[string]string{"use_mmap": "Use smaller shards and `--lazy-unpickle`", "cpu_offload": "Merge on the CPU"},
-		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds"},
+		Titles: map[string]string{"use_mmap": "Use smaller shards and `--lazy-unpickle`", "cpu_offload": "Merge on the CPU", "lower_batch_size": "Write smaller shards", "lower_context": "Use `gate_mode: cheap_embed`"},
+		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds", "lower_batch_size": "more files"},
 		Cards: []cause.Card{
 			{
 				ID: "mergekit/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,

@@ -71,8 +71,8 @@ var (
 				Not:      "A shorter context: it saves graphics memory.",
 				Cures:    fixes("use_lower_quant", "add_swap"), Sources: []string{"ktransformers/doc/en/DeepseekR1_V3_tutorial.md"},
 			},
-			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the KV cache are on the card, the routed experts in RAM: about 14 GB of the card for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller GGUF file: it saves mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
-			useOf("ktransformers", "while it read a prompt or answered", "The card holds attention, the KV cache (`--cache_lens`) and the activations of one chunk of the prompt (`--chunk_size`; local_chat 8,192 tokens); the experts are in RAM.", "A smaller GGUF file: it saves mostly RAM.", "ktransformers/archive/ktransformers/server/args.py", "lower_batch_size", "lower_context", "moe_cpu_offload"),
+			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the KV cache are on the card, the routed experts in RAM: about 14 GB of the card for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
+			useOf("ktransformers", "while it read a prompt or answered", "The card holds attention, the KV cache (`--cache_lens`) and the activations of one chunk of the prompt (`--chunk_size`; local_chat 8,192 tokens); the experts are in RAM.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/archive/ktransformers/server/args.py", "lower_batch_size", "lower_context", "moe_cpu_offload"),
 		},
 	}
 	// AirLLM runs one layer after another from disk.

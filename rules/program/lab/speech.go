@@ -19,7 +19,7 @@ var (
 		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "-packages/k2/", "This OOM is not an error. You can ignore it"},
 		Steps: spelling{
 			"lower_batch_size":  durations,
-			"lower_context":     say("`remove_short_and_long_utt` in train.py: `c.duration > 15.0` in place of 20.0 leaves longer utterances out."),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`remove_short_and_long_utt` in train.py: `c.duration > 15.0` in place of 20.0 leaves longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("`--use-fp16 1` (`--use-bf16 1` in newer recipes): room for a batch about half as large again."),
 			"lower_num_workers": say("`--num-workers 1 --num-buckets 30`: fewer buckets hold fewer cuts in RAM."),
 		},
@@ -28,7 +28,7 @@ var (
 		Cards: []cause.Card{
 			{
 				ID: "icefall/pessimistic", Kinds: cardFull, Said: []string{"scan_pessimistic_batches_for_oom", "Your GPU ran out of memory with the current", "would cause OOM"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) },
-				Headline: "ran out of memory in icefall's test of the largest batches",
+				Headline: "ran out of memory in its test of the largest batches",
 				Means:    "Before training it tries the batches that need the most memory: the longest cut, the most cuts, the most words. One of them did not fit with this `--max-duration`, the seconds of audio in a batch on one card. The recipes' values are for 32 GB.",
 				Not:      "Skipping the test: the same batch comes later in training.",
 				Cures:    fixes("lower_batch_size", "mixed_precision", "lower_context"), Sources: []string{"icefall/egs/librispeech/ASR/zipformer/train.py"},
@@ -75,12 +75,11 @@ var (
 		Proofs:  []string{"wenet/"},
 		Steps: spelling{
 			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "config", Text: "# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: half of the present batch_size\naccum_grad: 16"}, step.Step{Kind: "text", Text: "`--batch_size 1` in the recognize stage of run.sh (wenet/bin/recognize.py)."}),
-			"lower_context":     config("dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "config", Text: "dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("`--use_amp` (or `--dtype bf16` with DeepSpeed)."),
 			"lower_num_workers": say("`--num_workers 2 --prefetch 10`, and smaller `shuffle_size` and `sort_size` in the YAML file: each worker holds that many utterances."),
 		},
-		Titles: map[string]string{"lower_context": "Leave out long utterances"},
-		Like:   []*program.Program{&trainer.Speech},
+		Like: []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("wenet", "With `batch_type: static` a batch is `batch_size` utterances (16 in the recipe), padded to the longest; `filter_conf.max_length` lets up to 40,960 frames of 10 ms through, nearly seven minutes.", "A smaller `shuffle_size`: it saves RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
 			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), padded to the longest; attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_batch_size"),
@@ -93,10 +92,10 @@ var (
 		Proofs:  []string{"funasr/", "FunASR/"},
 		Steps: spelling{
 			"lower_batch_size": apps.ByPhase(step.Step{Kind: "text", Text: "`++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}, step.Step{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}),
-			"lower_context":    step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"),
+			"lower_context":    apps.ByPhase(step.Step{Kind: "text", Text: "Cut recordings at pauses into pieces of 20 seconds before training."}, step.Step{Kind: "python", Text: "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"}),
 			"cpu_offload":      step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Lower the batch size (seconds)", "lower_context": "Cut long recordings at pauses (`vad_model`)", "cpu_offload": "Run it on the CPU"},
+		Titles: map[string]string{"lower_context": "Cut long recordings at pauses", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
 		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
@@ -129,10 +128,10 @@ var (
 				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "The whole recording is read into RAM, and clustering compares the speakers of every window with every other: that part grows with the square of the length.",
-				Not:      "A smaller batch size: it saves graphics memory.",
+				Not:      "A smaller batch: it saves graphics memory.",
 				Cures:    fixes("lower_context", "add_swap"), Sources: []string{"pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py"},
 			},
-			useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process takes its share of the card.", "A shorter recording: all windows have one length.", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload"),
+			itself(useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process takes its share of the card.", "", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload")),
 		},
 	}
 	// Kaldi is the C++ toolkit.

@@ -34,7 +34,7 @@ var (
 				ID: "simpletransformers/features", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "All texts are turned into features before the first step, by default in as many processes as CPU cores less two, and all features stay in RAM.",
-				Not:      "A smaller batch size: the features of the whole data set are in RAM.",
+				Not:      "A smaller batch: the features of the whole data set are in RAM.",
 				Cures:    fixes("lower_num_workers", "add_swap"), Sources: []string{"simpletransformers/simpletransformers/config/model_args.py"},
 			},
 			trainOf("simpletransformers", "`train_batch_size` (default 8) x `max_seq_length` (default 128) decides. Evaluation during training runs with `eval_batch_size`, 100 by default, so it can fail where training fits.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context", "use_smaller_model"),

@@ -60,9 +60,9 @@ var (
 		Sources: program.Sources{"PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py": "train_batch_size grad_checkpointing gradient_accumulation_steps num_workers", "PixArt-alpha/scripts/inference.py": "--image_size --bs"},
 		Steps: steps{
 			"gradient_checkpointing": step.Paste("text", "In the config: `grad_checkpointing = True`."),
-			"lower_batch_size":       step.Paste("text", "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB). Using it: `--bs 1`."),
-			"lower_resolution":       step.Paste("text", "The 512 config and weights; using it `--image_size 512`."),
-			"lowvram_mode":           step.Paste("text", "Training: extract T5 and VAE features once (tools/extract_features.py), so that neither is on the card. Using it: diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB)."}, step.Step{Kind: "text", Text: "`--bs 1`."}),
+			"lower_resolution":       step.Paste("text", "The 512 config and weights (`--image_size 512` in inference)."),
+			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once (tools/extract_features.py), so that neither is on the card."}, step.Step{Kind: "text", Text: "diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."}),
 		},
 		Titles:   map[string]string{"lowvram_mode": "Keep T5 off the card"},
 		Remedies: order("gradient_checkpointing", "lower_batch_size", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
@@ -81,7 +81,7 @@ var (
 			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for images), `sample_size: 256`, `sample_n_frames: 8`"),
 			"lowvram_mode":     step.Paste("text", "This code has no offload: diffusers' AnimateDiffPipeline with `enable_model_cpu_offload()` and `enable_vae_slicing()`, or ComfyUI's AnimateDiff-Evolved."),
 		},
-		Remedies: order("lower_resolution", "lower_batch_size", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Remedies: order("lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("animatediff/step", "It failed in a training step: batch size x frames x image size decides.", "", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
 			made("animatediff/run", cause.BatchTooLarge, "All frames go through at once, twice for guidance: 16 frames at 512 x 512 need about 12 GB with xformers, SDXL 13.", "Fewer steps: they cost time, not memory.", "AnimateDiff/README.md", theirs("lower_resolution", "lowvram_mode")...),
@@ -198,7 +198,7 @@ var (
 			"stream_dataset":   step.Paste("text", "All frames of the driving video and all results are in RAM until the end."),
 			"cpu_offload":      step.Paste("text", "`--flag_force_cpu` (slow)."),
 		},
-		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video"},
+		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video", "cpu_offload": "Run it on the CPU"},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
@@ -220,8 +220,8 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: inUse("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: inUse("lower_batch_size", "use_smaller_model", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch size: it saves graphics memory.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
-			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "A smaller `--batch_size`: the enhancer does not use it.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
+			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
+			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "`--batch_size`: the enhancer does not use it.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
 			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the card batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -238,7 +238,7 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.OversizedAllocation: inUse("lower_resolution", "lower_batch_size"), cause.ModelTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution"), cause.Unknown: inUse("lower_resolution", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("wav2lip/frames", "It reads all frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 frames a second.", "A smaller batch size: it saves graphics memory.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
+			filledRAM("wav2lip/frames", "It reads all frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 frames a second.", "A smaller batch: it saves graphics memory.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
 			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch size itself (\"Recovering from OOM error\"); at 1 it stops and asks for `--resize_factor`.", "", "Wav2Lip/inference.py", theirs("lower_resolution")...),
 			trained("wav2lip/step", "It failed in a training step: `batch_size` windows of five frames (16 by default, SyncNet 64).", "", "Wav2Lip/hparams.py", cure("lower_batch_size", "Lower the batch size", "text", "In hparams.py: `batch_size=4`, `syncnet_batch_size=16`.", "Slower; quality may suffer.")),
 			made("wav2lip/run", cause.BatchTooLarge, "Its own network takes 128 mouths of 96 x 96 at once by default, which is little. Face detection on large frames needs more.", "Shorter audio: batches go through the card one after another.", "Wav2Lip/inference.py", theirs("lower_batch_size", "lower_resolution")...),
@@ -257,7 +257,7 @@ var (
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("musetalk/step", "It failed in training. Its README counts, on each of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "", "MuseTalk/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
-			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the result is written.", "A smaller batch size: it saves graphics memory.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
+			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the result is written.", "A smaller batch: it saves graphics memory.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
 			made("musetalk/run", cause.BatchTooLarge, "`--batch_size` faces of 256 x 256 go through UNet and VAE at once, at 32 bit by default, beside Whisper and the pose model.", "Shorter audio: batches go through the card one after another.", "MuseTalk/scripts/inference.py", theirs("half_precision", "lower_batch_size")...),
 		},
 	}
@@ -267,7 +267,7 @@ var (
 		Sources: program.Sources{"LatentSync/README.md": "configs/unet", "LatentSync/scripts/inference.py": "--unet_config_path --inference_ckpt_path"},
 		Steps: steps{
 			"use_smaller_model": step.Paste("text", "Version 1.5 (8 GB; 256 x 256) instead of 1.6 (18 GB; 512 x 512): its checkpoint with `--unet_config_path configs/unet/stage2.yaml`."),
-			"lower_batch_size":  step.Paste("text", "Training: configs/unet/stage2_efficient.yaml needs 20 GB where stage2.yaml needs 30 and stage2_512.yaml 55."),
+			"lower_batch_size":  step.Paste("text", "configs/unet/stage2_efficient.yaml needs 20 GB where stage2.yaml needs 30 and stage2_512.yaml 55."),
 			"stream_dataset":    step.Paste("text", "Parts of half a minute: all frames of a video are in RAM."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use the 256-pixel version (1.5)", "stream_dataset": "Process the video in parts", "lower_batch_size": "Use the efficient config"},
@@ -286,13 +286,13 @@ var (
 		Proofs:  []string{"IDM-VTON", "unet_hacked_tryon", "unet_hacked_garmnet", "tryon_pipeline"},
 		Sources: program.Sources{"IDM-VTON/train_xl.py": "--train_batch_size --gradient_checkpointing --gradient_accumulation_steps --mixed_precision --width --height --use_8bit_adam --test_batch_size", "IDM-VTON/inference.py": "--test_batch_size --mixed_precision"},
 		Steps: steps{
-			"lower_batch_size":       step.Paste("text", "Training: `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card). Using it: `--test_batch_size 1` (default 2)."),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "`--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card)."}, step.Step{Kind: "text", Text: "`--test_batch_size 1` (default 2)."}),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
 			"lower_resolution":       step.Paste("text", "`--width 384 --height 512` (default 768 x 1024)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, in place of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
-		Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("idm-vton/step", "It failed in training, with two SDXL UNets (the garment's is frozen), IP-Adapter and image encoder. The defaults are meant for 80 GB.", "", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
 			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, in the demo also DensePose, OpenPose and a parser, are all on the card: about 18 GB at 768 x 1024.", "Fewer steps: they cost time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),

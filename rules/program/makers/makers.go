@@ -126,6 +126,6 @@ var Objects = program.Program{
 // Scripts is what repositories share that make pictures and films.
 var Scripts = program.Program{
 	Titles:  map[string]string{"lower_resolution": "Lower the resolution, or make fewer frames", "lowvram_mode": "Use its low-memory options"},
-	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights."},
+	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights.", "stream_dataset": "Parts to join."},
 	Effects: uncounted,
 }

@@ -42,7 +42,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller face detector", "vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "Smaller background tiles: the detector does not use them.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "`--bg_tile`: the face detector does not use it.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
 			made("codeformer/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the enlarged background grow with the image.", "`-w`: it changes quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -76,7 +76,7 @@ var (
 		Costs:    map[string]string{"use_smaller_model": "You describe the image."},
 		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of graphics memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it uses the second.", "VAE tiles: LLaVA does not use them.", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of graphics memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it uses the second.", "", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
 			made("supir/run", cause.ModelTooLarge, "SDXL with a control network works at the size of the result, beside LLaVA 13B if both share the card. Without options it loads 32-bit weights and decodes in one piece.", "Fewer steps: they cost time, not memory.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
@@ -119,7 +119,7 @@ var (
 		Proofs:  []string{"iopaint/", "lama_cleaner/", "iopaint start", "lama-cleaner "},
 		Sources: program.Sources{"IOPaint/iopaint/cli.py": "--low-mem --cpu-offload --cpu-textencoder --no-half --model --device --disable-nsfw-checker", "IOPaint/iopaint/schema.py": "hd_strategy"},
 		Steps: steps{
-			"lowvram_mode":      step.Paste("text", "Start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command (attention in slices, VAE in tiles, parts of the model in RAM)."),
+			"lowvram_mode":      step.Paste("text", "Diffusion models only: start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command."),
 			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
 			"half_precision":    step.Paste("text", "Leave out `--no-half`."),
 			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
@@ -128,7 +128,7 @@ var (
 		Titles:   map[string]string{"lowvram_mode": "Turn on `--low-mem` and CPU offload", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "`--low-mem` and `--cpu-offload`: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "`--low-mem`, `--cpu-offload`: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
 			made("iopaint/run", cause.ModelTooLarge, "Diffusion models are on the card as a whole unless `--cpu-offload` is set, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the browser page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -153,7 +153,7 @@ var (
 				ID: "rembg/matting", Kinds: slices.Concat(inRAM, []fact.Kind{fact.NumpyAlloc}), Said: []string{"pymatting", "alpha_matting_cutout", "estimate_alpha_cf"}, Cause: cause.HostMemory, Weight: cause.Decisive,
 				Headline: "ran out of system memory (RAM) in alpha matting",
 				Means:    "`alpha_matting=True` (`-a`) solves an equation over all pixels of the original image in RAM: several hundred bytes a pixel, so a photo of 24 megapixels needs many GB.",
-				Not:      "A smaller model or a graphics card: matting runs on the CPU.",
+				Not:      "A smaller model, a graphics card: matting runs on the CPU.",
 				Cures:    append(theirs("lower_resolution"), cure("raise_memory_limit", "Make the mask from a small copy", "python", "mask = remove(image.resize((1000, 1000 * image.height // image.width)), only_mask=True).resize(image.size)", "Softer edges.")),
 				Sources:  []string{"rembg/rembg/bg.py"},
 			},
@@ -180,7 +180,7 @@ var (
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("marigold/step", "It failed in a training step of Stable Diffusion's UNet at 32 bit.", "", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the YAML of `--config`: `max_train_batch_size: 1`; accumulation keeps the effective batch size.", "Slower.")),
-			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Several go through at once: how many follows the size of the card unless `--batch_size` is set.", "Fewer denoising steps: memory does not grow with them.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
+			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Several go through at once: how many follows the size of the card unless `--batch_size` is set.", "Fewer denoising steps: they cost time, not memory.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
 		},
 	}
 	// DeOldify colours old pictures, on a copy of fastai 1.

@@ -20,7 +20,7 @@ var (
 			"efficient_attention": step.Paste("env", "export ATTN_BACKEND=xformers   # or flash-attn; before the import"),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
-		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps", "lower_resolution"), Like: []*program.Program{&Objects},
+		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of graphics memory while decoding the object",
 				"The mesh decoder works on a sparse grid of 256 cubed that grows with the object's surface, while all models of the pipeline are still on the card. TRELLIS states 16 GB; objects that fill their box need the most.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
@@ -107,7 +107,7 @@ var (
 		Remedies: order("lower_batch_size", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			made("alphapose/run", cause.BatchTooLarge, "Detector and pose network share the card. By default the detector takes 5 images at a time, the pose network up to 64 persons, so crowded images need the most.", "", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
-			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch size: it saves graphics memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
+			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch: it saves graphics memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
 		},
 	}
 	// OpenPose is CMU's, in C++ on Caffe.
