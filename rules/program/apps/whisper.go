@@ -13,14 +13,8 @@ const whisperTable = "https://github.com/openai/whisper/blob/main/README.md"
 // Transcribers is what all that run Whisper share.
 var Transcribers = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
-	Titles: map[string]string{
-		"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit",
-		"cpu_offload": "Transcribe on the CPU", "lower_batch_size": "Lower the batch size", "lower_resolution": "Cut the audio into parts",
-	},
-	Costs: map[string]string{
-		"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.",
-		"lower_batch_size": "Slower.",
-	},
+	Titles: map[string]string{"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit", "cpu_offload": "Transcribe on the CPU", "lower_batch_size": "Lower the batch size", "lower_resolution": "Cut the audio into parts"},
+	Costs:  map[string]string{"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.", "lower_batch_size": "Slower."},
 	Steps: steps{
 		"cpu_offload":      noCard,
 		"lower_batch_size": step.Paste("text", "Send one file at a time."),
@@ -30,18 +24,10 @@ var Transcribers = program.Program{
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:  cause.InOrder("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
-		cause.BatchTooLarge:  transcribing(cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload")),
+		cause.BatchTooLarge:  cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
 		cause.RetainedMemory: cause.InOrder("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
 		cause.Unknown:        cause.InOrder("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
 	},
-}
-
-// transcribing keeps the first remedy from the stages after transcription.
-func transcribing(list []cause.Remedy) []cause.Remedy {
-	list[0].If = func(c *ledger.Case) bool {
-		return !c.Near("diarize.py", "pyannote/", "alignment.py", "load_align_model")
-	}
-	return list
 }
 
 // Whisper is OpenAI's own.
