@@ -69,7 +69,7 @@ func ExampleReport_fixes() {
 	}
 	// Output:
 	// 1 lower_batch_size addresses batch_too_large
-	// no use: Let PyTorch grow its segments (expandable_segments)
+	// no use: Turn on expandable segments in PyTorch's allocator
 }
 
 // What reads like out-of-memory and is not says what it really is.

@@ -2,6 +2,8 @@ package parsers
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -23,7 +25,27 @@ func PhaseOf(f *fact.Facts) string {
 			}
 		}
 	}
+	if slices.ContainsFunc(f.Code, trains) && !slices.ContainsFunc(f.Code, prepares) {
+		return "training"
+	}
 	return "unknown"
+}
+
+// trains: a script or function of the reader's own, by the words of its name:
+// train_controlnet.py, run_pretraining.
+func trains(x fact.Code) bool {
+	return x.Own && named(x, "train", "training", "trainer", "pretrain", "pretraining", "finetune", "finetuning")
+}
+
+// prepares: a function that makes or loads something before any step.
+func prepares(x fact.Code) bool {
+	return named(x, "init", "initialize", "setup", "build", "load", "prepare", "barrier")
+}
+
+// named: the name of a file or function has one of the words.
+func named(x fact.Code, words ...string) bool {
+	name := strings.ToLower(x.File[strings.LastIndexAny(x.File, `/\`)+1:] + " " + x.Function)
+	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r < 'a' || r > 'z' }), func(word string) bool { return slices.Contains(words, word) })
 }
 
 // Lines around a failure in which frames count as its own: a traceback stands

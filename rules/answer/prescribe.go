@@ -31,8 +31,9 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
 	means := t.Meaning()
-	for i, cure := range card.Cures {
-		if told[cure.Fix] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+	cures := slices.DeleteFunc(slices.Clone(card.Cures), func(cure cause.Cure) bool { return cure.If != nil && !cure.If(c) })
+	for i, cure := range cures {
+		if told[cure.Fix] || cure.Fix == "add_swap" && ledger.OnCluster(c) {
 			continue
 		}
 		if cure.Title != "" && told[cure.Title] {
@@ -58,7 +59,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			ranked, at = append(ranked, b), len(ranked)
 		}
 		b := ranked[at]
-		b.score = float64(2 * (len(card.Cures) - i))
+		b.score = float64(2 * (len(cures) - i))
 		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure {
 			b.plan = first
 		}

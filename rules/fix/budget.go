@@ -9,7 +9,7 @@ import (
 var ofBudget = []Fix{
 	{
 		ID:       "empty_cache",
-		Title:    "Drop what is no longer needed, then empty the cache",
+		Title:    "Delete what is no longer needed, then empty the cache",
 		Tradeoff: "A little time at each call; no quality.",
 		Cost:     free,
 		Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
@@ -27,7 +27,7 @@ var ofBudget = []Fix{
 	},
 	{
 		ID:       "expandable_segments",
-		Title:    "Let PyTorch grow its segments (expandable_segments)",
+		Title:    "Turn on expandable segments in PyTorch's allocator",
 		Tradeoff: "None for quality; now and then a little speed. Tensors can't be shared between processes with it.",
 		Cost:     free,
 		Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
@@ -36,7 +36,7 @@ var ofBudget = []Fix{
 	},
 	{
 		ID:       "max_split_size",
-		Title:    "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
+		Title:    "Set max_split_size_mb in PyTorch's allocator",
 		Tradeoff: "Some speed; a wrong value can make it worse.",
 		Cost:     cheap,
 		Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
@@ -44,7 +44,7 @@ var ofBudget = []Fix{
 	},
 	{
 		ID:       "limit_framework_preallocation",
-		Title:    "Keep the framework from taking the whole card at its start",
+		Title:    "Turn off preallocation of the whole GPU",
 		Tradeoff: "A little speed, and more fragmentation.",
 		Cost:     free,
 		Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",

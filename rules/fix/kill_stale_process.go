@@ -15,7 +15,7 @@ import (
 
 var killStaleProcess = Fix{
 	ID:       "kill_stale_process",
-	Title:    "Find what holds the card and end it",
+	Title:    "End the process that occupies the GPU",
 	Tradeoff: "Free, but whatever you end loses its unsaved work.",
 	Cost:     free,
 	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",

@@ -95,7 +95,7 @@ var ofMachine = []Fix{
 	},
 	{
 		ID:       "select_gpu",
-		Title:    "Use another card",
+		Title:    "Use another GPU",
 		Tradeoff: "Free, if there is another card; it may be the slower one.",
 		Cost:     free,
 		Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",

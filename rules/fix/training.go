@@ -59,7 +59,7 @@ var ofTraining = []Fix{
 	},
 	{
 		ID:       "offload_optimizer",
-		Title:    "Keep the optimizer in system memory",
+		Title:    "Offload the optimizer to system memory (RAM)",
 		Tradeoff: "Each step takes longer; much system memory.",
 		Cost:     costly,
 		Check:    "`nvidia-smi` and `free -h` during the first step: the states are in RAM.",
@@ -69,7 +69,7 @@ var ofTraining = []Fix{
 	},
 	{
 		ID:       "shard_training",
-		Title:    "Shard model and optimizer over the cards",
+		Title:    "Shard model and optimizer over several GPUs (ZeRO, FSDP)",
 		Tradeoff: "Communication between the cards; a configuration to learn.",
 		Cost:     costly,
 		Check:    "`nvidia-smi` after the first step: every card holds its share only.",
@@ -85,7 +85,7 @@ var ofTraining = []Fix{
 	},
 	{
 		ID:       "inference_mode",
-		Title:    "Run it without gradients",
+		Title:    "Turn gradients off (torch.inference_mode)",
 		Tradeoff: "None, as long as no gradients are wanted there.",
 		Cost:     free,
 		Check:    "`torch.cuda.memory_allocated()` printed after each input stays the same instead of climbing.",
@@ -95,7 +95,7 @@ var ofTraining = []Fix{
 	},
 	{
 		ID:       "detach_accumulated",
-		Title:    "Keep numbers, not graphs",
+		Title:    "Store plain numbers, not tensors",
 		Tradeoff: "None.",
 		Cost:     free,
 		Check:    "`torch.cuda.memory_allocated()` after each step stays level.",

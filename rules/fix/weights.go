@@ -52,7 +52,7 @@ var ofWeights = []Fix{
 	},
 	{
 		ID:       "use_mmap",
-		Title:    "Let the file be mapped instead of copied",
+		Title:    "Memory-map the model file (mmap)",
 		Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
 		Cost:     free,
 		Check:    CheckRAM,
@@ -67,7 +67,7 @@ var ofWeights = []Fix{
 	},
 	{
 		ID:       "cpu_offload",
-		Title:    "Put some layers into system memory",
+		Title:    "Offload some layers to system memory (RAM)",
 		Tradeoff: "5 to 20 times slower, and system memory for what is moved.",
 		Cost:     costly,
 		Check:    "`print(model.hf_device_map)` shows which layers are on `cpu`; `nvidia-smi` shows 1 to 2 GiB free after loading.",
@@ -87,7 +87,7 @@ var ofWeights = []Fix{
 	},
 	{
 		ID:       "moe_cpu_offload",
-		Title:    "Keep the experts in system memory",
+		Title:    "Keep the experts in system memory (RAM)",
 		Tradeoff: "Some speed, far less than with whole layers; system memory for the experts.",
 		Cost:     costly,
 		Check:    "The log's model buffers: a large one on CPU, a small one on the card.",
@@ -97,7 +97,7 @@ var ofWeights = []Fix{
 	},
 	{
 		ID:       "multi_gpu",
-		Title:    "Spread it over more cards",
+		Title:    "Split the model over several GPUs",
 		Tradeoff: "Another card; some speed is lost between the cards.",
 		Cost:     dear,
 		Check:    "`nvidia-smi` after loading: all cards hold a share.",

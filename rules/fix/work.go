@@ -23,7 +23,7 @@ var ofWork = []Fix{
 	},
 	{
 		ID:       "efficient_attention",
-		Title:    "Use a memory-efficient attention",
+		Title:    "Use memory-efficient attention",
 		Tradeoff: "None; usually faster.",
 		Cost:     cheap,
 		Check:    "The request of the next message, if there is one, is far smaller.",
@@ -73,7 +73,7 @@ var ofWork = []Fix{
 	},
 	{
 		ID:       "lower_max_batched_tokens",
-		Title:    "Lower the tokens of one batch",
+		Title:    "Lower the number of batched tokens",
 		Tradeoff: "Long prompts take longer to their first token.",
 		Cost:     cheap,
 		Check:    "The start's profile shows a smaller peak of activations, and a larger KV cache.",
@@ -83,7 +83,7 @@ var ofWork = []Fix{
 	},
 	{
 		ID:       "chunked_prefill",
-		Title:    "Read long prompts in pieces (chunked prefill)",
+		Title:    "Turn on chunked prefill",
 		Tradeoff: "Little: long prompts take slightly longer.",
 		Cost:     cheap,
 		Check:    "The start says that chunked prefill is enabled.",
@@ -103,8 +103,8 @@ var ofWork = []Fix{
 	},
 	{
 		ID:       "fix_shape",
-		Title:    "Look for the shape that is wrong",
-		Tradeoff: "An hour of looking.",
+		Title:    "Print the tensor shapes",
+		Tradeoff: "Some time.",
 		Cost:     moderate,
 		Check:    "The printed shapes are the ones you expect.",
 		Next:     "If every shape is as meant, the algorithm needs the square of the input: use one that works in pieces.",

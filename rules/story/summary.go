@@ -42,10 +42,10 @@ func (t teller) asides() string {
 		out = append(out, fmt.Sprintf("%s worked before (%s), %s did not.", ledger.Thousands(l.Worked), plain(l.Of), ledger.Thousands(l.Tried)))
 	}
 	if t.Contains("17179869184.00 gib") {
-		out = append(out, "What this process is said to hold (2 to the 64) is no amount: on Windows and WSL the driver does not tell.")
+		out = append(out, "The amount that this process is said to hold (2 to the 64) is no real figure: on Windows and WSL the driver does not report it.")
 	}
 	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= 40 { // lines
-		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" only follows from it: the program caught this failure and went on without a result.")
+		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" is a consequence: the program caught this failure and went on without a result.")
 	}
 	return strings.Join(out, " ")
 }
@@ -60,7 +60,7 @@ func (t teller) refusedSentence() string {
 		if t.Root(fact.MLXBuffer, fact.BufferLimit, fact.WGPUBuffer) {
 			return fmt.Sprintf("%s in one piece; no single piece may be larger than %s, however much is free.", asked, all)
 		}
-		return fmt.Sprintf("%s in one piece; all there is to have is %s, so it would not fit if nothing else were there.", asked, all)
+		return fmt.Sprintf("%s in one piece; there is %s in all, so it would not fit even if everything else were free.", asked, all)
 	}
 	asked += " more" + t.where()
 	switch {
@@ -274,7 +274,7 @@ func (t teller) systemSummary() string {
 // was missing.
 func (t teller) against(told string, have *fact.Size, unsaid, said string) string {
 	if have == nil {
-		return told + ", and so much " + unsaid + "."
+		return told + ", and that much " + unsaid + "."
 	}
 	return t.short(fmt.Sprintf("%s; %s %s", told, have, said))
 }
@@ -285,7 +285,7 @@ func (t teller) planSummary() string {
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		return t.short(fmt.Sprintf("%s; %s is all there is", told, all))
 	}
-	return told + ", and so much is not to be had."
+	return told + ", and that much is not available."
 }
 
 // before puts a preposition before a word, if there is one.

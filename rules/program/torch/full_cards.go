@@ -34,15 +34,15 @@ func farRank(c *ledger.Case) bool {
 
 // noCopy is for a rank on which DeepSpeed puts all weights.
 var noCopy = cause.Cure{
-	Fix: "shard_training", If: moved, Title: "With the card to itself: no whole copy on each rank", Cost: "communication between the cards",
+	Fix: "shard_training", If: moved, Title: "If no other process is on it: shard the weights", Cost: "communication between the cards",
 	Told: "This is a ZeRO stage that keeps all weights on every card, or stage 3 with the model made too early. Make the `TrainingArguments` with the DeepSpeed file before `from_pretrained`; `\"offload_param\": {\"device\": \"cpu\"}` if it stays tight.",
 }
 
 // What to do where memory climbs from step to step, or one step jumps.
 var (
-	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "`total += loss.item()`, not `total += loss`, which keeps the graph of every step; metrics under `torch.no_grad()`, results and replay buffers as `x.detach().cpu()`. Other languages: free tensors too (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps: rising or flat?"}
-	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."}
-	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."}
+	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether memory climbs, and store numbers instead of tensors", Cost: "none", Told: "`total += loss.item()`, not `total += loss`, which keeps the graph of every step; metrics under `torch.no_grad()`; results and replay buffers as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps: rising or flat?"}
+	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "If it jumps: limit the largest batch", Cost: "what is cut is lost, or slower", Told: "Truncate or skip the longest samples, batch by tokens instead of samples, or halve the batch size. Start with the largest batch, so that it fails at once."}
+	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Resume from the last checkpoint", Cost: "the steps since then", Told: "A leak then fails after as many steps again, a large batch at the same sample."}
 )
 
 // fullCards are for a card that is simply full: the commonest message, of which
@@ -50,53 +50,53 @@ var (
 var fullCards = []cause.Card{
 	{
 		ID: "pytorch/fixed-part", Kinds: cures.Allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
-		Headline: "ran out of memory in training: what every step holds fills the {card} card",
-		Means:    "Batch 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and the optimizer's values, about 16 bytes per trained parameter with Adam, whatever the batch.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
+		Headline: "ran out of memory in training: the model's state fills the {card} card",
+		Means:    "Batch size 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and optimizer state, about 16 bytes per trained parameter with Adam, whatever the batch.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "A smaller batch. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`): gradients and optimizer values are kept for trained parameters only."},
+			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`): only trained parameters have gradients and optimizer state."},
 			cures.ShareOut,
-			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "`bitsandbytes.optim.AdamW8bit` in place of AdamW: 2 bytes per parameter instead of 8."},
-			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Cost: "slower steps", Told: "DeepSpeed ZeRO with `offload_optimizer` to the CPU; 12 bytes of RAM a parameter."},
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Cost: "hardly any quality", Told: "`bitsandbytes.optim.AdamW8bit` instead of AdamW: 2 bytes per parameter instead of 8."},
+			{Fix: "offload_optimizer", Title: "Offload the optimizer to RAM", Cost: "slower steps", Told: "DeepSpeed ZeRO with `offload_optimizer` to the CPU; it takes 12 bytes of RAM a parameter."},
 		},
 		Sources: []string{allocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy"}, Figures: cures.Scene,
 	},
 	{
 		ID: "pytorch/full-on-load", Kinds: cures.Allocators, If: when.All(full, cures.Loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
-		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and image size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
-		Not:      "A smaller batch or a shorter input: it failed before the first one.",
+		Means:    "This program held {mine} of {total}, and not all weights were there yet; the {asked} that was refused was only the next piece.[[ Other programs and CUDA itself hold {others} at most.]]",
+		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "In place of `.to(\"cuda\")`; where it is still too much `enable_sequential_cpu_offload()`, which is much slower. Somebody else's program: its option for offload or little memory.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
-			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Instead of `.to(\"cuda\")`. If that is still too much: `enable_sequential_cpu_offload()`, which is much slower. In somebody else's program: its option for offloading or low VRAM.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
+			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			restartFirst,
-			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "See whether something of before holds the card", Cost: "free", Told: "In this process: an earlier model, a checkpoint, a data set. Print it before that line; if it is not near 0, `del` what is there, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
-			{Fix: "half_precision", If: when.All(ownModel, when.Not(halved)), Title: "It is the model: 16 bit, or a smaller one", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, where it is only used; for training fewer layers or channels."},
+			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "Check what this process holds before the model", Cost: "free", Told: "An earlier model, a checkpoint or a data set may be on the card. If this is not near 0, `del` it, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
+			{Fix: "half_precision", If: when.All(ownModel, when.Not(halved)), Title: "Otherwise: 16 bit, or a smaller model", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, if it is only used; for training, fewer layers or channels."},
 			cures.SmallerModel,
-			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
+			{Fix: "cpu_offload", Title: "Leave part of the model in system memory (RAM)", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/evaluation", Kinds: cures.Allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
 		Headline: "ran out of memory in the evaluation",
-		Means:    "A function that evaluates was at work, and nothing in the traceback turns gradients off. Then every forward pass keeps its layers' results as training does, beside what training left on the card; and the images or samples of an evaluation are often larger, its batch too.[[ {mine} of {total} is this program's own.]]",
+		Means:    "It failed in an evaluation function, and nothing in the traceback turns gradients off. If they are on, every forward pass stores its activations as in training. Evaluation batches and images are often larger, too.[[ This program holds {mine} of {total}.]]",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: {slack} to gain.]]",
 		Cures: []cause.Cure{
 			evaluateFreely,
-			{Fix: "lower_batch_size", Title: "It is there already: a smaller batch in the evaluation", Cost: "a little time", Told: "Its loader takes a `batch_size` of its own; large samples scaled down or cut as in training."},
-			{Fix: "detach_accumulated", Title: "Let go of training's last step, keep no tensors", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
+			{Fix: "lower_batch_size", Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time", Told: "Its loader takes a `batch_size` of its own; scale down or crop large samples as in training."},
+			{Fix: "detach_accumulated", Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
 		},
 		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
 	},
 	{
 		ID: "pytorch/late-step", Kinds: cures.Allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, cures.LateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
-		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large image, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
-		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
+		Means:    "The log counts steps before the failure, so the model and a usual step fit the card. Either tensors are kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large image, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] Print the allocated memory once a step: a steady climb is a leak, a jump is a large step.",
+		Not:      "A smaller batch alone, if it is a leak: it only fails later.",
 		Cures: []cause.Cure{
 			keepNumbers, boundLargest,
-			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
+			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "If sizes vary: turn on expandable segments", Cost: "none as a rule"},
 			fromCheckpoint,
 		},
 		Figures: func(c *ledger.Case) map[string]string {
@@ -109,36 +109,36 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, otherLibrary, inApp))), Among: ownDoing,
-		Headline: "ran out of memory on its way through the network[[: this program fills the {whole} card by itself]]",
-		Means:    "[[{stands} ]]So the model itself is on the card: what its layers make of the batch does not fit beside it. That grows with the batch and the size of a sample, and where gradients are on the results of all layers stay until the backward pass.[[ {mine} of {total} is this program's; {asked} was the next layer's piece.]]",
+		Headline: "ran out of memory in the model's forward pass[[: this program fills the {whole} card by itself]]",
+		Means:    "[[{stands} ]]So the model itself is on the card, and the activations of this batch do not fit beside it. They grow with the batch size and the size of each sample; with gradients on, those of all layers stay until the backward pass.[[ This program holds {mine} of {total}.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
-			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Nothing is trained: gradients off", Cost: "none", Told: "Often the whole cure; if it is there already, one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
+			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already: one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
-		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the backward pass; only the last shrinks with batch size, length or image size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
+		Means:    "A training step does not fit[[ ({slack} of what the program holds is unused)]]. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept.",
+		Means:    "This program holds {mine} of {total}, so the {asked} that was refused is only the last of many requests.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
+		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it: CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -150,7 +150,7 @@ var fullCards = []cause.Card{
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
 		Not:      "A smaller batch. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "See whether the ranks share a card, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
+			{Fix: "select_gpu", Title: "Check whether ranks share a GPU, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
 			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},
 			noCopy,
 			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
@@ -163,8 +163,8 @@ var fullCards = []cause.Card{
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
 		Not:      "Killing processes before you know that they are not ranks of this job.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See whether the others are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "Something foreign that is yours, such as an earlier launch: end it by its PID."},
-			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
+			{Fix: "kill_stale_process", Title: "Check whether the other processes are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
+			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
 			noCopy,
 			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading, cures.SmallCard)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
 		},
@@ -174,7 +174,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/no-total", Kinds: cures.Allocators, If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && (!c.Total.Has() || cutBehindTotal(c)) && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
-		Means: "{asked} was refused; the message, as it stands here, does not say {unsaid}.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
+		Means: "{asked} was refused; the message, as pasted, does not say {unsaid}.[[ This program held {mine}.]] Either its own model or batch is too large, or another program is on the card; `nvidia-smi` shows which.",
 		Cures: []cause.Cure{cures.EndListed, mineFirst, cures.LookFirst, cures.HalveStep, cures.SmallerModel}, Figures: unsaid,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -219,7 +219,7 @@ func through(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
 	figures["stands"] = ""
 	if f := ledger.OwnFrame(c); f != nil && f.Function == "forward" {
-		figures["stands"] = "It stopped in a layer's `forward`" + inFile(f) + "."
+		figures["stands"] = "It failed in `forward`" + inFile(f) + "."
 	}
 	return figures
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // keptOld is for a PyTorch so old that little else is to be had.
-var keptOld = cause.Cure{Fix: "detach_accumulated", If: ledger.Before2020, Title: "It dies after many steps: something is kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; in the evaluation `with torch.no_grad():`; a checkpoint with `torch.load(path, map_location=\"cpu\")`."}
+var keptOld = cause.Cure{Fix: "detach_accumulated", If: ledger.Before2020, Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
 
 // boundFirst is boundLargest where samples vary in length by their nature.
-var boundFirst = cause.Cure{Fix: boundLargest.Fix, If: varies, Title: "Bound the largest batch, and see whether it climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
+var boundFirst = cause.Cure{Fix: boundLargest.Fix, If: varies, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
 
 // varies: recordings or texts, of which each has a length of its own.
 func varies(c *ledger.Case) bool {
@@ -29,7 +29,7 @@ func lateFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
 	out["outside"] = ""
 	if latest := code.Latest(c); !ledger.Before2020(c) && (latest == 0 || latest > 100) {
-		out["outside"] = "It is no message of PyTorch's allocator, which gives figures: a call beside it was refused (NCCL, a library's kernels, a context), for which only what PyTorch has not reserved is left."
+		out["outside"] = "A message without figures is usually not from PyTorch's allocator but from a call beside it (NCCL, a library's kernels, a context), which can use only what PyTorch has not reserved."
 	}
 	return out
 }

@@ -67,27 +67,26 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Means: "torch.load puts every tensor back on the card it was saved from, mostly cuda:0. In a launch of several processes all of them land there; in a single one the checkpoint lies beside the model for a while.",
-		Not:   "A smaller batch: it failed before the first one.",
+		Means: "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; with one, the checkpoint and the model are on the GPU at the same time.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
-			{Fix: "select_gpu", If: cures.Ranked, Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
+			{Fix: "select_gpu", If: cures.Ranked, Title: "Set each process's GPU before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
 			cures.EndListed, cures.LookFirst,
-			{Fix: "half_precision", If: when.Not((*ledger.Case).Training), Title: "The model alone is too large: 16 bit, or the processor", Cost: "little quality, or slower", Told: "`model.half()` before `.to(\"cuda\")` halves it, if it is 32 bit; on the processor it runs with `map_location=\"cpu\"` and without `.cuda()`."},
+			{Fix: "half_precision", If: when.Not((*ledger.Case).Training), Title: "If the model alone is too large: 16 bit, or run on the CPU", Cost: "little quality, or slower", Told: "`model.half()` before `.to(\"cuda\")` halves it, if it is 32 bit; for the CPU use `map_location=\"cpu\"` and leave out `.cuda()`."},
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
 	},
 	{
 		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.Any(ranksOnOneCard, twinRanks), Figures: twins,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Headline: "ran out of memory: ranks of one job sit on the same card",
-		Means:    "{beside}: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
+		Headline: "ran out of memory: several ranks of one job use the same GPU",
+		Means:    "{beside}: a rank uses GPU 0 where nothing assigns it another (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
 		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to gain)]].",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
-			{Fix: "select_gpu", Title: "Check that the job sees all of its cards, and no earlier launch", Kind: "shell", Text: "echo $CUDA_VISIBLE_DEVICES; nvidia-smi", Told: "The other cards should be nearly empty while it fails; an old launch is ended by its PID.", Cost: "Free."},
-			{Fix: "load_in_8bit", If: placedByMap, Title: "Lighter copies: the base in 8 or 4 bit for a LoRA", Told: "About 1.1 or 0.6 GB per billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
+			{Fix: "select_gpu", Title: "Check that the job sees all of its GPUs, and no earlier launch runs", Kind: "shell", Text: "echo $CUDA_VISIBLE_DEVICES; nvidia-smi", Told: "While it fails, the other GPUs should be nearly empty; end an old launch by its PID.", Cost: "Free."},
+			{Fix: "load_in_8bit", If: placedByMap, Title: "For a LoRA: load the base model in 8 or 4 bit", Told: "About 1.1 or 0.6 GB per billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
 			cures.LighterOptimizer, cures.HalveStep,
 		},
 		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222", "transformers/src/transformers/modeling_utils.py"}, Solved: 1,
@@ -95,10 +94,10 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory that the driver hands out, so this message is about RAM (or a limit on locking it), though it says CUDA.",
-		Not:   "A smaller model: the card is not what was full.",
+		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
+		Not:   "A smaller model: that is about the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Turn pinning off", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
+			{Fix: "lower_num_workers", Title: "Turn off pinned memory (pin_memory=False)", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
 		},
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
@@ -106,9 +105,9 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "ran out of graphics memory, as cuBLAS wanted its workspace",
-		Means:    "cuBLAS, the matrix library, wanted a few MiB to a few hundred for itself and did not get them, so the card was full before this line. The message does not say who filled it: this program (its weights, or a batch), or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
-		Not:      "Reinstalling CUDA, as a rule.",
+		Headline: "ran out of graphics memory when cuBLAS allocated its workspace",
+		Means:    "cuBLAS, the matrix library, needs a few MiB to a few hundred of its own and did not get them, so the card was most likely full already. The message does not say who filled it: this program (its weights, or a batch) or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
+		Not:      "Reinstalling CUDA, usually.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.LookFirst, cures.HalveStep, cures.OtherCard,
@@ -118,84 +117,73 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/optimizer-temporary", Kinds: []fact.Kind{fact.TorchAlloc}, Said: temporaryWords, If: when.Not(ledger.Crowded), Figures: flatFigures,
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory inside an optimizer step: Adam's temporaries did not fit",
-		Means:    "Adam's own values were there already; for the update it makes a copy of each tensor's, for a moment.[[ {flat}]] The step itself had gone through: weights, gradients and Adam's values fill the card, whatever the batch.",
-		Not:      "A smaller batch: at this point activations are gone.[[ {settings}]]",
+		Headline: "ran out of memory in the optimizer step: Adam's temporary copies did not fit",
+		Means:    "Adam's state was there already; for the update Adam makes a temporary copy of each tensor's.[[ {flat}]] Forward and backward pass had gone through: weights, gradients and Adam's state fill most of the card, whatever the batch.",
+		Not:      "A much smaller batch: by then most activations are freed.[[ {settings}]]",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "At once: let PyTorch grow its segments", Cost: "none"},
-			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
-			{Fix: "shard_training", If: when.All(flatPiece, when.Not(cures.Has(fact.Sharded))), Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
-			{Fix: "upgrade_version", Title: "An Adam that makes no copies", Cost: "none", Told: "The fused one (PyTorch 2.0 and later) does the update in one kernel; Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
-			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
-			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`)."},
+			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "Turn on expandable segments", Cost: "none"},
+			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Lower DeepSpeed's sub_group_size, or offload the optimizer", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
+			{Fix: "shard_training", If: when.All(flatPiece, when.Not(cures.Has(fact.Sharded))), Title: "Use ZeRO stage 3, or offload the optimizer", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) shards those too. With enough RAM also `\"offload_optimizer\": {\"device\": \"cpu\"}`. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
+			{Fix: "upgrade_version", Title: "Use fused Adam", Cost: "none", Told: "It updates in one kernel without copies (PyTorch 2.0 and later); Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
+			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "Use 8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
+			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`)."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/docs/_pages/config-json.md", "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html"},
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
 		If: when.All(ownCard, clues.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
-		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
+		Means: "It failed in the optimizer. At its first step Adam makes two values for each trained parameter, 8 more bytes each at 32 bit, on top of weights and gradients.",
+		Not:   "A smaller batch alone: weights, gradients and optimizer state stay as large.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)", Cost: "None worth mentioning."},
-			{Fix: "use_lora", Title: "Train fewer parameters", Kind: "text", Text: "Freeze what need not change (`requires_grad_(False)`), or train a LoRA: optimizer values are kept for trained parameters only.", Cost: "For most purposes the same result."},
-			{Fix: "shard_training", Title: "Spread it over cards (FSDP, ZeRO)"},
+			{Fix: "use_lora", Title: "Train fewer parameters", Kind: "text", Text: "Freeze layers (`requires_grad_(False)`), or train a LoRA: only trained parameters have optimizer state.", Cost: "For most purposes the same result."},
+			{Fix: "shard_training", Title: "Shard it over several GPUs (FSDP, ZeRO)"},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439"},
 	},
 	{
 		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()", "loss.data"},
 		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so that memory grows with every step until the card is full.",
-		Not:   "A smaller batch or `empty_cache()`: it only dies later.",
+		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so memory grows with every step until the card is full.",
+		Not:   "A smaller batch or `empty_cache()`: it only fails later.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Add up loss.item()", Kind: "python", Text: "total_loss += loss.item()   # a number; loss.detach() where a tensor is wanted", Cost: "None."},
-			{Fix: "empty_cache", Title: "Drop what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
+			{Fix: "empty_cache", Title: "Delete what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
 		},
 		Sources: []string{memoryFAQ},
 	},
 	{
 		ID: "pytorch/outputs-collected", Kinds: refused, Said: []string{"preds.append(", "outputs.append(", "all_preds.append(", "features.append(", "embeddings.append(", "torch.cat(preds", "torch.cat(outputs", "torch.cat(all_", "torch.cat(features"}, Unsaid: []string{".cpu()"},
 		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Likely,
-		Means: "The loop keeps the results of all batches on the card, and with them their graphs unless gradients are off. Memory grows with the data set, not with the batch.",
-		Not:   "A smaller batch: the sum of the results stays the same.",
+		Means: "The loop keeps the results of all batches on the card, and their graphs as well unless gradients are off. So memory grows with the number of batches done.",
+		Not:   "A smaller batch alone: the results of all samples add up to the same.",
 		Cures: []cause.Cure{
-			{Fix: "inference_mode", Title: "No gradients, results to the CPU", Kind: "python", Text: "with torch.inference_mode():\n    for x, _ in loader:\n        preds.append(model(x.to(device)).cpu())", Cost: "None."},
-			{Fix: "detach_accumulated", Title: "Keep only what is counted", Kind: "text", Text: "Sum up the metric of each batch as a number instead of keeping the outputs.", Cost: "None."},
+			{Fix: "inference_mode", Title: "Turn gradients off, and move results to the CPU", Kind: "python", Text: "with torch.inference_mode():\n    for x, _ in loader:\n        preds.append(model(x.to(device)).cpu())", Cost: "None."},
+			{Fix: "detach_accumulated", Title: "Store the metrics, not the outputs", Kind: "text", Text: "Add up each batch's metric as a number instead of keeping its outputs.", Cost: "None."},
 		},
 		Sources: []string{memoryFAQ},
 	},
-	{
-		ID: "pytorch/validation", Kinds: refused, Phases: []string{"inference", "unknown", "training"}, Said: []string{"in validate", "in evaluate", "in validation", "in test_epoch", "in eval_epoch", "in val_epoch", "in valid_epoch"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
-		If: ownCard, Cause: cause.RetainedMemory, Weight: cause.Good,
-		Means: "It failed in validation, and no frame of the traceback turns gradients off. Without that every forward pass keeps its activations as training does, beside what training still holds.",
-		Not:   "`model.eval()` alone: it changes dropout and batch norm, not memory.",
-		Cures: []cause.Cure{
-			{Fix: "inference_mode", Title: "Wrap the validation loop", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
-			{Fix: "lower_batch_size", Title: "If it is there: a smaller validation batch", Kind: "text", Text: "Validation images are often larger than training crops: give the validation loader its own, smaller `batch_size`.", Cost: "A little time."},
-			{Fix: "detach_accumulated"},
-		},
-		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
-	},
+	validationCard("pytorch/validation", refused, cause.RetainedMemory, cause.Good, nil),
+	validationCard("pytorch/validation-open", []fact.Kind{fact.CUDAError}, "", cause.None, ownDoing), // where other clues outweigh it
 	{
 		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "Distances of all pairs are one matrix of rows x rows, and some ways to compute it need another factor of the dimension. Twice the rows is four times the memory.",
-		Not:   "16 bit alone: it halves what grows with the square.",
+		Means: "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
+		Not:   "16 bit alone: it only halves it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
-			{Fix: "fix_shape", Title: "Print the rows of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
+			{Fix: "fix_shape", Title: "Print the shapes of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
 	},
 	{
 		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded), when.Not(smallPiece)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for images: twice the pixels) is four times that.",
-		Not:   "Fewer layers: one layer's scores alone were refused.",
+		Means: "The failing line computes the attention scores as a full matrix: batch x heads x length x length. Twice the length (for images: twice the pixels) takes four times the memory.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Never write the scores out", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
-			{Fix: "lower_context", Title: "Shorten the sequence, or shrink the image"},
+			{Fix: "efficient_attention", Title: "Use a fused attention kernel", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
+			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image"},
 			{Fix: "lower_batch_size"},
 		},
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
@@ -203,15 +191,33 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Good,
-		Means: "An embedding table is rows x width x 4 bytes, and training adds a gradient of the same size and twice that for Adam, even if a batch touches a few rows. Its number of rows is what to check.",
+		Means: "An embedding table is rows x width x 4 bytes; training adds a gradient of the same size and twice that for Adam, even if a batch uses only a few rows. Check its number of rows.",
 		Not:   "A smaller batch, if it fails while the model is being made.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the rows of the table", Kind: "text", Text: "Print what is passed as `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
-			{Fix: "optimizer_8bit", Title: "Sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},
+			{Fix: "fix_shape", Title: "Check the number of rows", Kind: "text", Text: "Print `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
+			{Fix: "optimizer_8bit", Title: "Use sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},
 		},
 		Sources: []string{"pytorch/torch/nn/modules/sparse.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},
 })
+
+// validationCard is about a validation that nothing in the traceback frees of
+// gradients.
+func validationCard(id string, kinds []fact.Kind, of string, weight cause.Level, among []string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: kinds, Phases: []string{"inference", "unknown", "training"}, Said: []string{"in validate", "in evaluate", "in validation", "in test_epoch", "in eval_epoch", "in val_epoch", "in valid_epoch"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
+		If: ownCard, Cause: of, Weight: weight, Among: among,
+		Headline: "ran out of graphics memory in validation",
+		Means:    "It failed in validation, and no frame of the traceback turns gradients off. If they are on, every forward pass stores its activations as in training, on top of what training still holds.",
+		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.",
+		Cures: []cause.Cure{
+			{Fix: "inference_mode", Title: "Run the validation under torch.no_grad()", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
+			{Fix: "lower_batch_size", Title: "Use a smaller batch in the validation", Kind: "text", Text: "Validation images are often larger than training crops: give the validation loader its own, smaller `batch_size`.", Cost: "A little time."},
+			{Fix: "detach_accumulated"},
+		},
+		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
+	}
+}
 
 // ranksOnOneCard: processes of like size on GPU 0 under a launcher.
 func ranksOnOneCard(c *ledger.Case) bool {
@@ -272,8 +278,8 @@ var lateCards = []cause.Card{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
 		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
-		Means:    "[[{second} ]]The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
-		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
+		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step, so a somewhat smaller batch or input is often enough.[[ This program holds {mine}.]]",
+		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
 		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, keepSecond, loosePieces, looseBefore, cures.CheaperTraining, cures.LighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
@@ -281,8 +287,8 @@ var lateCards = []cause.Card{
 		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && cures.LateStep(c) },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory after many steps had gone well",
-		Means:    "What was too large from the start would have failed in the first step. So something grows with the steps (losses with their graphs, lists of results, an agent's memory), or one sample was larger than all before, or another program came to the card meanwhile.[[ {outside}]] The message has no figures; a print every few steps tells.",
-		Not:      "`empty_cache()`: what is kept is in use.",
+		Means:    "Steps before it went well. So something grows with the steps (losses with their graphs, lists of results, an agent's memory), or one sample was larger than those before, or another program came to the card meanwhile.[[ {outside}]] The message has no figures; print the allocated memory every few steps.",
+		Not:      "`empty_cache()`: it frees only what no tensor uses.",
 		Cures:    []cause.Cure{boundFirst, keepNumbers, cures.EndListed, cures.LookFirst, boundLargest, fromCheckpoint}, Figures: lateFigures,
 		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
@@ -291,23 +297,22 @@ var lateCards = []cause.Card{
 		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "was refused graphics memory at its first use of the card",
-		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. {shown}",
-		Not:      "A smaller batch: no batch was made yet.",
+		Means:    "The message has no figures, and it came when the program first used the card or moved its model there. Most often something else holds the card: an earlier run, another user, another notebook. {shown}",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
+			{Fix: "restart_session", Title: "If nothing is on it: restart", Kind: "text", Text: "A process that crashed can leave a GPU in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
 		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
 		Cause: cause.LeakedProcess, Weight: cause.Decisive,
-		Headline: "was refused graphics memory while the network was still being made",
-		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
-		Not:      "A smaller batch or image: nothing of the data is there yet. Allocator settings.",
+		Headline: "was refused graphics memory while the network was being built",
+		Means:    "A layer's own weights, usually a few MB, were refused while the network was being built (on the card, since the default tensor type or device is CUDA). So the card was most likely full already: another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory. The message has no figures.",
+		Not:      "A smaller batch or image: the network itself was being built.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
+			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
 	},
@@ -316,8 +321,8 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory at work; the message has no figures",
-		Means:    "{refuser}; the line it names may be a later one than the one that failed.[[ {doing}]] The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
+		Headline: "ran out of graphics memory while running; the message has no figures",
+		Means:    "{refuser}; the failing call may be an earlier one than the line it names.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
 		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
@@ -329,25 +334,25 @@ var lateCards = []cause.Card{
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
 		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "{refuser}.[[ {doing}]] So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Means:    "{refuser}.[[ {doing}]] The log shows neither the card's size nor what uses it: it may have been full before this program started (another program, an earlier run), or this program filled it. `nvidia-smi` shows which.",
 		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: cures.HalveStep.Ways},
-			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "`CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails; restart the notebook kernel or the machine, for a process that died can leave the driver in a bad state; with several cards take another (`CUDA_VISIBLE_DEVICES=1`)."},
+			{Fix: "lower_batch_size", Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.HalveStep.Ways},
+			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
 }
 
 // keepSecond is keepNumbers for a loop that had just gone through a step.
-var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Let go of the step before: numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
+var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
 
 // loosePieces is for a reserve of PyTorch's that would have been enough in one
 // piece.
 var (
-	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "A cheap try: {slack} of its own lie unused in pieces", Cost: "none as a rule"}
+	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "Set the allocator to use the {slack} of fragmented reserve", Cost: "none as a rule"}
 	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, cures.SplitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: cures.SplitSize}
 )
 
@@ -364,7 +369,7 @@ func secondStep(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
 	figures["second"] = ""
 	if stepBefore(c) {
-		figures["second"] = "A step was counted before, so one fits an empty card. The next has more beside it: what the optimizer made at the end of the first (Adam: 8 bytes per parameter), and what the loop still holds of it, such as an output, a loss or a metric with its graph."
+		figures["second"] = "A step was counted before, so the first one fits. The next has more beside it: the optimizer state made in the first (Adam: 8 bytes per parameter), and what the loop still holds, such as an output, a loss or a metric with its graph."
 	}
 	return figures
 }

@@ -44,13 +44,13 @@ var figureCards = []cause.Card{
 		ID: "pytorch/tensorflow-beside", Kinds: cures.Allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
 		If:    when.All(onOneCard, ledger.Crowded, when.Not(cures.Listed)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of memory: TensorFlow, in the same process, has taken the card",
-		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting up beside it, which takes nearly all of a card at its first use, whatever it needs.",
+		Headline: "ran out of memory: TensorFlow in the same process has taken the GPU",
+		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting in the same process. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
 		Not:      "A smaller batch, `empty_cache()`: what is taken is not PyTorch's.",
 		Later:    "If `nvidia-smi` lists another process with much of the card, it is that one instead.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Let TensorFlow take only what it needs", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
-			{Fix: "cpu_offload", Title: "Or keep it off the card", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
+			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in TensorFlow", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
+			{Fix: "cpu_offload", Title: "Or hide the GPU from TensorFlow", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
 			room.IdleCard, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
 		},
 		Sources: []string{allocatorSource, "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth"},
@@ -63,7 +63,7 @@ var figureCards = []cause.Card{
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
-			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, the container, at last the machine."},
+			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "If no other process is listed: restart", Cost: "the state of the session is lost", Told: "A process of another container or user, or one that crashed, can hold the GPU without being listed (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, then the container, then the machine."},
 			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -73,12 +73,12 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/over-the-card", Kinds: cures.Allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
-		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
-		Not:      "Closing programs that hold a little. {settings}.",
+		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit to system memory (\"shared GPU memory\"), which is very slow, until that is full as well. So the real shortage is {over}, not {asked}.",
+		Not:      "Closing programs that hold little. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "That one piece first: an operation over the whole input", Cost: "slower, or detail", Told: "{asked} for one tensor is attention over a long input or a large image, all pairs of something, or a batch as a whole. Batch 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
+			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
 			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
-			{Fix: "restart_session", Title: "Let it fail early instead of crawling", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. Then the message comes as soon as {total} is full."},
+			{Fix: "restart_session", Title: "Turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. It then fails at once when {total} is full, instead of slowing down."},
 		}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
@@ -86,16 +86,16 @@ var figureCards = []cause.Card{
 		ID: "pytorch/one-piece-far-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, farTooLarge),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: {times} times the card",
-		Means:    "No setting bridges that: a shape is wrong, a broadcast made a matrix of everything by everything, or an input was never cut to size. Where a size grows with the square of a count, a tenth of the count is a hundredth of the memory.",
-		Not:      "Emptying the cache, closing programs, 16 bit, a larger card: the size itself is the mistake.",
+		Means:    "No setting bridges that. Most likely a shape is wrong, a broadcast made a matrix of everything by everything, or an input is far too large. Where a size grows with the square of a count, a tenth of the count takes a hundredth of the memory.",
+		Not:      "Emptying the cache, closing programs, 16 bit: the size itself is the problem.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Find the shape", Cost: "some minutes", Told: "Before the last line of your own code in the traceback, print the shapes that go in. Their product times 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
-			{Fix: "lower_batch_size", Title: "If the input is right but large: in parts", Cost: "some lines of code", Ways: []cause.Way{
+			{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
+			{Fix: "lower_batch_size", Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "scale the image down, or work on tiles."},
 				{For: "Whole data set at once", Text: "loop over pieces and move each result to the CPU."},
-				{For: "Text", Text: "cut the longest input; print the lengths first."},
+				{For: "Text", Text: "truncate the longest input; print the lengths first."},
 			}},
-			{Fix: "efficient_attention", Title: "If it is attention: never write the scores out", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) keeps no length x length matrix."},
+			{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) stores no length x length matrix."},
 		},
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -104,19 +104,19 @@ var figureCards = []cause.Card{
 			return len(c.Stack) == 1
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} as the first thing on its {card} card",
-		Means:    "[[{share} ]]{before} lay on the card before, so this is no leak and no fragment, but one block that is far too large. Either an operation made it of its operands' shapes (a broadcast, all pairs, attention over a large image or volume), or it is something taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
+		Headline: "asked for {asked} in one piece on its {card} card",
+		Means:    "[[{share} ]]{before} was on the card, so this is one block that is far too large. Either an operation makes it (a broadcast, all pairs, attention over a large image or volume), or something is taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
-			{Fix: "fix_shape", Title: "See in your traceback which line asked for it", Cost: "a minute", Ways: []cause.Way{
-				{For: "An operation", Text: "print the shapes that go in; one that surprises you is a broadcast (`[:, None]`, a missing batch axis), else work on blocks or a smaller image."},
-				{For: "A model", Text: "16 bit in place of 32, a 4-bit build, or `device_map=\"auto\"` with `max_memory` so that the rest stays in RAM."},
-				{For: "A data set", Text: "leave it in RAM, `x.to(device)` for each batch."},
-				{For: "A pool or cache", Text: "the program's option for its share or its context, lower."},
+			{Fix: "fix_shape", Title: "Find the line in the traceback that asked for it", Cost: "a minute", Ways: []cause.Way{
+				{For: "An operation", Text: "print the shapes that go in, and look for a broadcast (`[:, None]`, a missing batch axis); else work on blocks or a smaller image."},
+				{For: "A model", Text: "load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`, so that the rest stays in RAM."},
+				{For: "A data set", Text: "leave it in RAM, and move each batch with `x.to(device)`."},
+				{For: "A pool or cache", Text: "lower the program's option for its share of the card or its context."},
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
-			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
+			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "Process it in parts", Cost: "some lines of code", Told: "Half of it is still {half}: each part must stay well below {card}."},
 			cures.NoScores,
 		},
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
@@ -125,8 +125,8 @@ var figureCards = []cause.Card{
 		ID: "pytorch/one-piece-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not say which.",
-		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
+		Means:    "Even an empty card is too small. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not show which.",
+		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
 		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
 		Sources:  []string{allocatorSource, memoryFAQ},
 	},
@@ -134,15 +134,15 @@ var figureCards = []cause.Card{
 		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
-		Means:    "The card was not full when the message was written, so something else refused, and the log does not show what: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
+		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
 		Not:      "A larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked,
-			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
-			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
-			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
+			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call `torch.cuda.empty_cache()` from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
+			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			cures.OnWindows,
-			{Fix: "upgrade_version", Title: "If it always fails at the same amount: driver and PyTorch", Cost: "half an hour", Told: "Update both. On AMD, Intel and shared graphics look up how much a program may take of the memory."},
+			{Fix: "upgrade_version", Title: "If it always fails at the same amount: update driver and PyTorch", Cost: "half an hour", Told: "On AMD, Intel and shared graphics, also look up how much of the memory a program may take."},
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996", "https://github.com/ROCm/legacy-rocm-build/issues/6661", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
 	},
@@ -151,8 +151,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, cures.QuarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
-		Not:      "An allocator setting: the piece is too large, not the gap.",
+		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. The {mine} held before leaves no room for it.[[ {slack} of that is unused reserve.]][[ Everything else on the card comes to {others}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -168,17 +167,17 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 	return cause.Card{
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
-		Headline: "ran out of memory with {slack} of its own lying unused",
-		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, images of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
-		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
+		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
+		Means:    "PyTorch holds {mine}, of which {slack} is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: texts of varying length, images of varying size, an evaluation between steps.[[ Other programs and CUDA itself hold {others} at most.]]",
+		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
-			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller images", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
+			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
-			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
-			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Or need less: 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Use a few fixed sizes, or a smaller batch", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request. Half the batch size helps as well."},
+			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
 			cures.NewerAllocator,
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
@@ -203,24 +202,24 @@ func fewOthers(c *ledger.Case) map[string]string {
 // mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
 // itself and hardly anything else does.
 var mostlyComfyUI = cause.Cure{
-	Fix: "lowvram_mode", Title: "If it is ComfyUI, which turns this allocator on by itself", Cost: "slower",
+	Fix: "lowvram_mode", Title: "If this is ComfyUI: smaller size or `--reserve-vram 2`", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "Fewer frames or half the width and height first; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
 }
 
 // lessOfOwn is for work without training that a little less would let through.
 var lessOfOwn = cause.Cure{
-	Fix: "inference_mode", Title: "Or let this program need less: no gradients, a smaller input", Cost: "detail, if the input shrinks",
+	Fix: "inference_mode", Title: "Or turn gradients off and use a smaller input", Cost: "detail, if the input shrinks",
 	If: func(c *ledger.Case) bool {
 		return !c.Training() && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Function == "forward" }) && c.Shortfall.Has() && c.Shortfall.Bytes*2 < c.Mine.Bytes
 	},
-	Told: "Only {short} is lacking. Without `torch.no_grad()` each layer's result is kept; half the width and height of an image takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
+	Told: "Only {short} is missing. Without `torch.no_grad()` every layer's activations are kept; half the width and height of an image takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 }
 
 // rankCard is for a job of several processes of which two may share a card.
 var rankCard = cause.Cure{
-	Fix: "balance_split", If: when.All((*ledger.Case).Training, severalRanks), Title: "Two processes of your own run on it: give each rank its card", Cost: "free",
-	Told: "`nvidia-smi` while it runs shows as many of yours as were started. Under a launcher take the device that it gives (`accelerator.device`, `LOCAL_RANK`), no number of your own; on several machines as many ranks on each as it has cards.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+	Fix: "balance_split", If: when.All((*ledger.Case).Training, severalRanks), Title: "If two of your own ranks are on it: give each its GPU", Cost: "free",
+	Told: "Under a launcher use the device that it assigns (`accelerator.device`, `LOCAL_RANK`), not a number of your own; start as many ranks on each machine as it has GPUs.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
 }
 
 // severalRanks: a card above the first, or more than one in the log.
@@ -229,7 +228,7 @@ func severalRanks(c *ledger.Case) bool { return reader.ManyGPUs(c) || c.Reader.C
 // fitBeside is for a card that must be shared, where this program holds more of it
 // than the others do.
 var fitBeside = cause.Cure{
-	Fix: "lower_batch_size", Title: "If the others must stay: need less", Cost: "slower", If: func(c *ledger.Case) bool {
+	Fix: "lower_batch_size", Title: "If the others must stay: lower the batch size or the input size", Cost: "slower", If: func(c *ledger.Case) bool {
 		return c.Mine.Bytes > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !ledger.Before2020(c)
 	}, Ways: cures.LessAtOnce,
 }
@@ -243,17 +242,17 @@ var fitOnServer = cause.Cure{
 
 // movedWhole is for a line that puts a good part of the card there at once.
 var movedWhole = cause.Cure{
-	Fix: "stream_dataset", Title: "Or let that line move less", Cost: "detail, or some lines of code", If: when.All(operation.Is(operation.Moving), cures.QuarterOfCard),
-	Told: "It puts {asked} on the card at once, which is much for one of {card} even when it is empty: only the rows, objects or channels that are used, half the resolution (of a volume an eighth), or in RAM and a part at a time.",
+	Fix: "stream_dataset", Title: "Or move less to the GPU at a time", Cost: "detail, or some lines of code", If: when.All(operation.Is(operation.Moving), cures.QuarterOfCard),
+	Told: "That line puts {asked} on a {card} card at once. Move only the rows, objects or channels that are used, half the resolution (an eighth of a volume), or keep it in RAM and move a part at a time.",
 }
 
 // closeFirst is for a narrow miss beside which others hold far more.
 var closeFirst = cause.Cure{
-	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free",
+	Fix: "close_other_apps", Title: "Close other programs on the GPU", Cost: "free",
 	If: func(c *ledger.Case) bool {
 		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
 	},
-	Told: "`nvidia-smi` lists it by PID: {others} is outside, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
+	Told: "`nvidia-smi` lists them by PID: {others} is outside this program, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
 }
 
 // occupants says what else it could be where the message names no process.
@@ -281,9 +280,9 @@ func occupants(c *ledger.Case) map[string]string {
 			figures["who"] += " (as much as this one holds would fit that)"
 		}
 	}
-	figures["rest"] = "A CUDA context takes 300 to 600 MiB of that, the rest is something else: " + figures["who"] + "."
+	figures["rest"] = "CUDA's own context is 300 to 600 MiB of that; the rest is " + figures["who"] + "."
 	if cures.Listed(c) {
-		figures["rest"] = "The message lists who has it" + fix.Occupants(c, ": ") + ". Usual reasons: " + figures["who"] + "."
+		figures["rest"] = "The message lists the processes" + fix.Occupants(c, ": ") + ". Usual reasons: " + figures["who"] + "."
 	}
 	p, tabled := room.Holder(c)
 	figures["table"] = ""
@@ -291,7 +290,7 @@ func occupants(c *ledger.Case) map[string]string {
 		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
 	}
 	if !cures.Listed(c) && !tabled {
-		figures["unnamed"] = "The log does not name it."
+		figures["unnamed"] = "The log does not name the process."
 	}
 	return figures
 }

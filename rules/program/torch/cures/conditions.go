@@ -19,8 +19,8 @@ import (
 
 // ShareOut is for a job of several ranks in which each holds everything.
 var ShareOut = cause.Cure{
-	Fix: "shard_training", Title: "Share out what every card holds whole", Cost: "slower steps", If: Ranked,
-	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more cards divide them further.",
+	Fix: "shard_training", Title: "Shard weights, gradients and optimizer over the GPUs", Cost: "slower steps", If: Ranked,
+	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more GPUs divide them further.",
 }
 
 // Ranked: the log shows a job of several processes.
@@ -88,8 +88,8 @@ var (
 
 // LessBooked is for Windows, which books what lies on the card in RAM too.
 var LessBooked = cause.Cure{
-	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: PagesFirst.If,
-	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
+	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: PagesFirst.If,
+	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`) needs a quarter. Close large programs.",
 }
 
 func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
@@ -101,23 +101,23 @@ func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 
 // Cures of a single tensor that is too large.
 var LessInput = cause.Cure{
-	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
+	Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower",
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
-		{For: fix.Text, Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
-		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or smaller or shorter samples."},
+		{For: fix.Text, Text: "half the length takes a quarter of the attention scores; cut the longest input."},
+		{For: fix.Pictures, Text: "half the width and height takes a quarter (attention scores: a sixteenth), or work in tiles."},
 	},
 }
 
 var (
 	SmallerInput = cause.Cure{Fix: "lower_resolution", Title: LessInput.Title, Cost: LessInput.Cost, Ways: LessInput.Ways}
 	NoScores     = cause.Cure{
-		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: the fused kind", Cost: "none",
-		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
+		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: use a fused kernel", Cost: "none",
+		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: they store no score matrix.",
 	}
 	FindShape = cause.Cure{
-		Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes",
-		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
+		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes",
+		Told: "Print them before the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should come out near {asked}.",
 	}
 )
 
@@ -153,6 +153,6 @@ const (
 
 // NewerAllocator is for a reserve in pieces where nothing can join them yet.
 var NewerAllocator = cause.Cure{
-	Fix: "upgrade_version", Title: "A newer PyTorch, which can use the pieces", Cost: "an installation", If: func(c *ledger.Case) bool { return code.TooNew(c, "max_split_size") },
-	Told: "By its message this one is 1.9 or older. From 1.10 on `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole, from 2.1 on `expandable_segments:True` lets them grow.",
+	Fix: "upgrade_version", Title: "Update PyTorch and set its allocator options", Cost: "an installation", If: func(c *ledger.Case) bool { return code.TooNew(c, "max_split_size") },
+	Told: "This one seems to be 1.9 or older. From 1.10 on `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole; from 2.1 on `expandable_segments:True` avoids most fragmentation.",
 }

@@ -25,20 +25,20 @@ var (
 	// LessAtOnce is the work of one step, made smaller.
 	LessAtOnce = []cause.Way{
 		{For: fix.Training, Text: "{less}"},
-		{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time, long ones cut."},
-		{For: fix.Pictures, Text: "half the width and height (a quarter), fewer frames."},
-		{For: fix.Sound, Text: "Cut long recordings into pieces of a few minutes; fewer of them at a time."},
+		{For: fix.Using, Text: "run it under `torch.inference_mode()`, one input at a time; shorten or split long inputs."},
+		{For: fix.Pictures, Text: "half the width and height (a quarter of the pixels), or fewer frames."},
+		{For: fix.Sound, Text: "split long recordings into chunks of a few minutes; fewer chunks at a time."},
 	}
 	HalveStep = cause.Cure{
-		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Ways: LessAtOnce,
+		Fix: "lower_batch_size", Title: "Lower the batch size, or the size of each input", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Ways: LessAtOnce,
 	}
 	// HalveOld is the same for PyTorch before 1.4, which has neither autocast nor
 	// inference_mode.
 	HalveOld = cause.Cure{
 		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: ledger.Before2020,
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
-			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; accumulate gradients over two batches for nearly the same result."},
+			{For: fix.Using, Text: "run it under `torch.no_grad()`, which is free and often enough; then batch size 1, smaller or shorter inputs."},
 			{For: "All pairs of something (a graph's nodes, distances)", Text: "{pairs}"},
 		},
 	}
@@ -51,9 +51,9 @@ var (
 	}
 	// Lighter is what stays from step to step, made smaller.
 	Lighter = cause.Cure{
-		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
+		Fix: "use_smaller_model", Title: "Use 16 bit, offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
 		Ways: []cause.Way{
-			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; else the next smaller variant."},
+			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; or the next smaller model."},
 			{For: fix.Pictures, Text: "{offload}[[; {files}]]."},
 			{For: fix.Training, Text: "{cheaper}"},
 		},
@@ -61,43 +61,43 @@ var (
 	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
-		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
-		Told: "Restart the notebook's kernel; in a loop add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
+		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
+		Told: "In a notebook, restart the kernel. In a training loop, add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
 	}
 	// KeptInLoop is the same for a script.
 	KeptInLoop = cause.Cure{
-		Fix: "detach_accumulated", Title: "It dies after many steps: something is kept", Cost: "none", If: when.All(when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
-		Told: "In a loop add up `loss.item()`, not `loss`; results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
+		Fix: "detach_accumulated", Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", If: when.All(when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
+		Told: "In a loop, add up `loss.item()`, not `loss`; store results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
 	}
 	CheaperTraining = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Keep less for the backward pass", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
-		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
+		Fix: "gradient_checkpointing", Title: "Store fewer activations: 16 bit, gradient checkpointing", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
+		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) stores a few activations and recomputes the others in the backward pass.",
 	}
 	// LastLayer is for training on a card that a deep network fills by itself.
 	LastLayer = cause.Cure{
-		Fix: "use_smaller_model", Title: "A smaller network, or only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
-		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the backward pass; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
+		Fix: "use_smaller_model", Title: "Use a smaller network, or train only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
+		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer state and hardly any activations. A ResNet-18 or 34 takes a third of the memory of a ResNet-152.",
 	}
 	SmallerModel = cause.Cure{
-		Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Cost: "some quality", If: when.Not((*ledger.Case).Training),
-		Told: "If you use it and do not train it: `model.half()`, half of 32 bit[[; {bits}]][[; {files}]]; else its next smaller variant.",
+		Fix: "use_smaller_model", Title: "Use a smaller model, or lower precision", Cost: "some quality", If: when.Not((*ledger.Case).Training),
+		Told: "If you only use the model: `model.half()` takes half of 32 bit[[; {bits}]][[; {files}]]; or take its next smaller variant.",
 	}
 	// LessToo is a smaller step where the weights are the likelier part.
 	LessToo = cause.Cure{
 		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: when.All(SmallCard, when.Not(ledger.Before2020)), Ways: LessAtOnce,
 	}
 	LighterOptimizer = cause.Cure{
-		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
-		Told: "Freeze layers: weights, gradients and Adam take about 16 bytes per trained parameter in 32 bit, whatever the batch. A LoRA or `bitsandbytes.optim.AdamW8bit` makes that smaller, too.",
+		Fix: "optimizer_8bit", Title: "If even batch size 1 fails: train fewer parameters", Cost: "hardly any quality", If: (*ledger.Case).Training,
+		Told: "Weights, gradients and Adam's state take about 16 bytes per trained parameter at 32 bit, whatever the batch. Freeze layers, train a LoRA, or use `bitsandbytes.optim.AdamW8bit`.",
 	}
 	OtherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
+		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
 		Steps: func(c *ledger.Case) []step.Step {
 			n := 1
 			if ledger.GPU(c) > 0 {
 				n = 0
 			}
-			return []step.Step{{Kind: "text", Text: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start takes the one with that number."}}
+			return []step.Step{{Kind: "text", Text: "`nvidia-smi` shows how full each is; set `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start to use the one with that number."}}
 		},
 	}
 )
@@ -105,7 +105,7 @@ var (
 // OneOfMany is for DataParallel that sees one card, so that the whole batch goes
 // there: torch/nn/parallel/data_parallel.py calls the module itself then.
 var OneOfMany = cause.Cure{
-	Fix: "multi_gpu", Title: "DataParallel uses one card here: show it the others", Cost: "needs them", If: func(c *ledger.Case) bool {
+	Fix: "multi_gpu", Title: "DataParallel uses only one GPU here: make the others visible", Cost: "needs them", If: func(c *ledger.Case) bool {
 		return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
 			return strings.Contains(f.File, "data_parallel.py") && strings.Contains(f.Source, "self.module(*inputs[0]")
 		})
@@ -133,7 +133,7 @@ var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
-		Fix: id, If: holds, Title: "See who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
+		Fix: id, If: holds, Title: "Check what else is using the GPU", Cost: "free; unsaved work in it is lost",
 		Steps: func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "text", Text: holders(c)}, {Kind: "shell", Text: "nvidia-smi"}}
 		},
@@ -142,8 +142,8 @@ func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 
 // FreeOthers is a look where others hold little.
 var FreeOthers = cause.Cure{
-	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: freesEnough,
-	Told: "`nvidia-smi` lists it. At most {others} to gain, a part of which is CUDA's own: enough only for a narrow miss.",
+	Fix: "close_other_apps", Title: "Close other programs on the GPU", Cost: "free", If: freesEnough,
+	Told: "`nvidia-smi` lists them. At most {others} to gain, part of which is CUDA's own: enough only where little was missing.",
 }
 
 // freesEnough: others hold what was lacking, beside what CUDA itself needs.
@@ -152,7 +152,7 @@ func freesEnough(c *ledger.Case) bool {
 }
 
 // Kept is how memory grows from step to step.
-const Kept = "If it runs and dies later, something is kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
+const Kept = "If it then fails later, tensors are kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
 
 // Batch is the batch size that the log states and half of it.
 func Batch(c *ledger.Case) map[string]string {
@@ -256,14 +256,14 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["sharding"] = ""
 	}
 	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
-	figures["refuser"] = "The driver refused, not PyTorch's allocator, which would have given figures"
+	figures["refuser"] = "The message is the driver's (or that of a PyTorch before 1.1) and has no figures"
 	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
-		figures["refuser"] = "A PyTorch as old as this one says no more when memory runs out"
+		figures["refuser"] = "A PyTorch as old as this one gives no figures"
 	}
 	figures["settings"], figures["doing"] = allocatorSettings(c), doing(c)
 	figures["no_settings"] = "Allocator settings such as max_split_size_mb: they do not reach the driver"
 	if ledger.Before2020(c) || code.Latest(c) != 0 && code.Latest(c) < 110 {
-		figures["no_settings"] = "Allocator settings (`PYTORCH_CUDA_ALLOC_CONF`): this PyTorch has none; `empty_cache()`: it gives back what nobody holds, and did so before it failed"
+		figures["no_settings"] = "Allocator settings (`PYTORCH_CUDA_ALLOC_CONF`): this PyTorch has none; `empty_cache()`: PyTorch did that before it failed"
 	}
 	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
@@ -276,27 +276,27 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["closing"] = c.Others.String()
 	}
 	figures["in_use"] = ""
-	if c.Slack.Bytes < c.Asked.Bytes || c.Slack.Bytes*8 < c.Mine.Bytes {
-		figures["in_use"] = "`empty_cache()`: what is held is in use"
+	if c.Slack.Bytes < c.Asked.Bytes && c.Slack.Bytes*8 < c.Mine.Bytes {
+		figures["in_use"] = "`empty_cache()`: it frees only what no tensor uses"
 	}
 	if likeT4(c) {
-		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
+		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which does not support bfloat16."
 	}
 	return figures
 }
 
 // allocatorSettings are futile where all that lies unused is less than what was
-// refused; where it is more they may win this request, and seldom the next.
+// refused; "" where it is more.
 func allocatorSettings(c *ledger.Case) string {
 	told := "Allocator settings"
 	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 {
-		return told + " alone: the " + c.Slack.String() + " that lies unused may let this request through, seldom the next"
+		return "" // they may let this request through
 	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
 		told += " alone, as a rule"
 	}
 	if c.Slack.Bytes > 0 {
-		told += ": " + c.Slack.String() + " is all they could gain"
+		told += ": they could gain at most " + c.Slack.String()
 	}
 	return told
 }
@@ -315,7 +315,7 @@ func doing(c *ledger.Case) string {
 	if told == "" {
 		return ""
 	}
-	return told + ", so the model was on the card: what the layers keep of a batch is the likelier part."
+	return told + ", so the model was on the card: the activations of the batch are the likelier reason."
 }
 
 // fewerBits are the formats below 16 bit that there were for the reader's work
@@ -354,7 +354,7 @@ func autocast(c *ledger.Case) string {
 	case isOff:
 		return "Turn " + half + " on, which is off in this run: about half of the activations; gradient"
 	case ledger.Has(c, fact.MixedPrecision):
-		return "Beside 16 bit, which is on: gradient"
+		return "16 bit is on already; gradient"
 	case ledger.Before2020(c), latest != 0 && latest < 106:
 		return "Gradient"
 	case latest != 0 && latest < 110:

@@ -12,18 +12,18 @@ import (
 // holders says what may hold a card where this log was made, and how much of it
 // there is to gain.
 func holders(c *ledger.Case) string {
-	told := "An old python of yours: by its PID (`kill PID`, or in the system's task list)."
+	told := "End an earlier Python process of yours by its PID (`kill PID`, or Task Manager)."
 	switch shared := Ranked(c) || c.Reader.Cards > 1 || c.Signal(fact.InContainer) != nil || ledger.OnCluster(c) || c.Total.Bytes > 30*units.GiB; {
 	case c.Signal("notebook") != nil:
-		told += " Other notebooks: restart their kernels."
+		told += " Shut down other notebooks."
 	case shared && c.Training():
-		told = "An earlier launch of yours, or a rank of this one on the wrong card: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. What is somebody else's stays: take another card."
+		told = "Look for an earlier launch of yours, or a rank of this one on the wrong card: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. If it is somebody else's, use another GPU."
 	case shared:
-		told = "An earlier run of yours: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. What is somebody else's stays: take another card."
+		told = "Look for an earlier run of yours: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. If it is somebody else's, use another GPU."
 	case ownScript(c):
-		told += " On a desktop also the browser, games, simulators and viewers."
+		told += " On a desktop, browsers, games and viewers use it too."
 	default:
-		told += " Notebooks: restart their kernels. On a desktop also browser and games."
+		told += " Restart notebooks' kernels. On a desktop, browsers and games use it too."
 	}
 	if e := c.OthersAtMost; e.Has() && e.Bytes > 0 {
 		told += " About " + e.String() + " to gain."
@@ -40,7 +40,7 @@ func BeforeStart(c *ledger.Case) []step.Step {
 	case ownScript(c):
 		full = "an earlier run of yours (by its PID: `kill PID`), another user, a desktop's programs"
 	}
-	return []step.Step{{Kind: "text", Text: "Full already: " + full + ". Empty: it is this program itself."}, {Kind: "shell", Text: "nvidia-smi"}}
+	return []step.Step{{Kind: "text", Text: "If it is full already: " + full + ". If it is empty, this program itself fills it."}, {Kind: "shell", Text: "nvidia-smi"}}
 }
 
 // ownScript: the log shows a script of the reader's own at work, no notebook.

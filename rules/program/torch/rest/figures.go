@@ -34,7 +34,7 @@ var lessWork = cause.Cure{Fix: "lower_batch_size", Title: cures.HalveStep.Title,
 
 var (
 	// validationFree is for a validation that nothing shows to be free of gradients.
-	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "No gradients in the validation", Cost: "none", Told: "`model.eval()` alone does not do it.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
+	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "Run the validation under torch.no_grad()", Cost: "none", Told: "`model.eval()` alone does not turn gradients off.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
 	// smallerSince2020 is for times that have 4-bit models.
 	smallerSince2020 = cause.Cure{Fix: cures.SmallerModel.Fix, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told, If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020))}
 )
@@ -44,34 +44,34 @@ var (
 var Figures = []cause.Card{
 	{
 		ID: "pytorch/no-size", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.AbsurdSize,
-		Means: "Memory is not what is short. More than an exabyte is no size: a length that was overwritten, went below zero or was never set. In a job of several ranks it may have arrived garbled from another one.",
-		Not:   "A smaller batch, a larger card, allocator settings: no card has that much.",
+		Means: "More than an exabyte is not a real size but a wrong number: a length that was overwritten, went below zero or was never set. In a job of several ranks it may have arrived garbled from another one.",
+		Not:   "A larger card, allocator settings: no card has that much.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the numbers that the size is made of", Cost: "some minutes", Told: "Right before the last line of your own code in the traceback. Kernels run behind the program, so let it wait for each of them: then the line is the right one.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
-			{Fix: "restart_session", If: cures.Ranked, Title: "Look at the other ranks' first error", Cost: "free", Told: "A rank that left a collective early, or timed out, lets the others read sizes that were never sent: what it says above this message comes first."},
-			{Fix: "upgrade_version", Title: "The numbers are right: another version", Cost: "half an hour", Told: "Then a kernel writes past its end or reads a length wrongly: update the library whose line it is, or PyTorch, in a new environment."},
+			{Fix: "fix_shape", Title: "Print the sizes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Kernels run asynchronously; with this variable the traceback names the right line.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
+			{Fix: "restart_session", If: cures.Ranked, Title: "Look for the first error of the other ranks", Cost: "free", Told: "If a rank leaves a collective early or times out, the others read sizes that were never sent. Its own message comes first."},
+			{Fix: "upgrade_version", Title: "If the sizes are right: update the library", Cost: "half an hour", Told: "Then a kernel writes out of bounds or misreads a length: update the library that the failing line calls, or PyTorch, in a new environment."},
 		},
 		Sources: []string{cures.AllocatorSource, "https://github.com/NVIDIA/nccl/issues/1284"},
 	},
 	{
 		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Means: "This process may use {limit} of the card and no more: a share was set for it, by `torch.cuda.set_per_process_memory_fraction` or by the program around it. What else is on the card does not matter[[, and {free} of it is free]].",
-		Not:   "Closing programs, another card of the same size: the share is what is full.",
+		Means: "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",
+		Not:   "Closing other programs: the share is full, not the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the share, or take its line out", Cost: "less for other programs on the card"},
-			{Fix: "lower_batch_size", Title: "The share is meant: less at a time", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card"},
+			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
 			cures.SmallerModel,
 		},
 		Figures: cures.Scene, Sources: []string{cures.AllocatorSource, "https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.set_per_process_memory_fraction.html"},
 	},
 	{
 		ID: "pytorch/hidden-share", Kinds: cures.Allocators, If: when.All(ledger.OnCard, cures.HiddenLimit), Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Means: "{seen} PyTorch 2.1 does not name it in its message; it is set by `torch.cuda.set_per_process_memory_fraction`, by the program around this one, or by what shares the card out among jobs.",
+		Means: "{seen} PyTorch 2.1 does not name such a limit in its message; it is set by `torch.cuda.set_per_process_memory_fraction`, by the program around this one, or by a GPU-sharing system.",
 		Not:   "Closing programs, a larger card: {free} is free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Find the line that sets it, and raise it", Cost: "less for other programs on the card", Told: "`grep -rn memory_fraction .` in your code and in the program's. Or, before all else:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(1.0, 0)"},
-			{Fix: "lower_batch_size", Title: "The share is meant: less at a time", Cost: "slower", Ways: cures.LessAtOnce},
-			{Fix: "restart_session", Title: "There is none: watch the card while it runs", Cost: "free", Told: "Then another program took the memory for a moment, and had given it back when the message was written.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "restart_session", Title: "If there is none: watch the GPU while it runs", Cost: "free", Told: "Then another program may have taken the memory for a moment.", Kind: "shell", Text: "nvidia-smi -l 1"},
 		},
 		Figures: seen(cause.BudgetMisconfigured), Sources: []string{cures.AllocatorSource, "https://github.com/pytorch/pytorch/issues/111363"},
 	},
@@ -80,24 +80,24 @@ var Figures = []cause.Card{
 			return clues.BareContexts(c).Weight > cause.None && !clues.RanksOnOneCard(c)
 		},
 		Means: "{seen}[[ {decides}]] A rank makes one on GPU {gpu} where it touches CUDA before it has chosen its own card: a tensor on `cuda`, a checkpoint loaded without `map_location`, `empty_cache()`.",
-		Not:   "Ending these processes: they are ranks of the same job, unless you know better.",
+		Not:   "Ending these processes, if they are ranks of the same job.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Each rank: its own card first", Cost: "free", Told: "Before anything else touches CUDA; with `torch.load(..., map_location=\"cpu\")`.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
-			{Fix: "lower_batch_size", Title: "Need a little less", Cost: "slower", Ways: cures.LessAtOnce},
-			{Fix: "balance_split", Title: "Or let each rank see its card only", Cost: "free", Told: "Where the launcher can: `CUDA_VISIBLE_DEVICES` with one number a rank; then no rank can touch another's card.", Kind: "shell", Text: "nvidia-smi   # while it runs: one process a card is right"},
+			{Fix: "select_gpu", Title: "Set each rank's GPU first", Cost: "free", Told: "Before anything else uses CUDA; load with `torch.load(..., map_location=\"cpu\")`.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size a little", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "balance_split", Title: "Or let each rank see only its own GPU", Cost: "free", Told: "Where the launcher can: `CUDA_VISIBLE_DEVICES` with one number a rank.", Kind: "shell", Text: "nvidia-smi   # while it runs: one process a card is right"},
 			cures.CheaperTraining,
 		},
 		Figures: contextFigures, Sources: []string{cures.AllocatorSource, "https://github.com/pytorch/examples/issues/969", "https://github.com/pytorch/pytorch/issues/15051"},
 	},
 	{
 		ID: "pytorch/uneven-cards", Kinds: cures.Allocators, Among: []string{cause.DeviceImbalance}, If: ledger.OnCard,
-		Means: "[[{seen} ]]What one card has free is of no use to another: work, or layers, must be shared out by the room that each has.",
+		Means: "[[{seen} ]]Memory that is free on one card cannot be used for another's share: batches, or layers, must be distributed by what each card has.",
 		Not:   "Ending other programs on the cards that are not full.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", If: unevenCards, Title: "Leave the small card out", Cost: "fewer cards", Told: "Keep the batch of each card as it is: the total shrinks by one card's.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1   # the numbers of the large ones"},
-			{Fix: "balance_split", If: unevenCards, Title: "Or a process for each card, with a batch of its own", Cost: "some lines of code", Told: "DistributedDataParallel in place of DataParallel: the small card takes a smaller batch, and results are not gathered on the first card."},
+			{Fix: "select_gpu", If: unevenCards, Title: "Leave out the small GPU", Cost: "fewer GPUs", Told: "Lower the total batch size by one GPU's share.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1   # the numbers of the large ones"},
+			{Fix: "balance_split", If: unevenCards, Title: "Or use DistributedDataParallel", Cost: "some lines of code", Told: "Unlike DataParallel it allows a smaller batch on the small GPU, and does not gather results on the first."},
 			{Fix: "balance_split", If: when.Not(unevenCards)},
-			{Fix: "lower_batch_size", Title: "Or a batch that the fullest card can hold", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "Or lower the batch size until the fullest GPU can hold it", Cost: "slower", Ways: cures.LessAtOnce},
 			cures.CheaperTraining,
 		},
 		Figures: seen(cause.DeviceImbalance), Sources: []string{cures.AllocatorSource, "pytorch/torch/nn/parallel/data_parallel.py"},
@@ -107,9 +107,9 @@ var Figures = []cause.Card{
 		Means: "{unused}[[ {need}]]",
 		Later: "If it fails again with little unused, memory is really short.",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "At once, and free to try: let PyTorch grow its segments", Cost: "none as a rule"},
-			{Fix: "max_split_size", If: cures.SplitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower", Ways: cures.LessInput.Ways},
+			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Turn on expandable segments", Cost: "none as a rule"},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Ways: cures.LessInput.Ways},
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.NewerAllocator, cures.CheaperTraining, cures.SmallerModel,
@@ -118,14 +118,14 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/kept", Kinds: onDevice, Among: []string{cause.RetainedMemory}, If: ledger.OnCard,
-		Means: "[[{seen} ]]{named} `torch.cuda.memory_allocated()`, printed {often}, tells.",
-		Not:   "`empty_cache()` alone: it cannot free what a name still holds.",
+		Means: "[[{seen} ]]{named} `torch.cuda.memory_allocated()`, printed {often}, shows it.",
+		Not:   "`empty_cache()` alone: it cannot free what a variable still refers to.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", If: cures.Loading, Title: "Restart the kernel, and run only the cells that are needed", Cost: "the state of the session is lost"},
-			{Fix: "inference_mode", If: when.All(when.Not((*ledger.Case).Training), when.Not(cures.Loading)), Title: "No gradients, where nothing is trained", Cost: "none", Told: "Without it each layer's result is kept for the backward pass.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			{Fix: "restart_session", If: cures.Loading, Title: "Restart the kernel, and run only the cells you need", Cost: "the state of the session is lost"},
+			{Fix: "inference_mode", If: when.All(when.Not((*ledger.Case).Training), when.Not(cures.Loading)), Title: "Turn gradients off where nothing is trained", Cost: "none", Told: "Otherwise all activations are kept for the backward pass.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
 			validationFree,
-			{Fix: "detach_accumulated", If: when.Not(cures.Loading), Title: "Keep numbers, not tensors", Cost: "none", Kind: "python", Text: "total += loss.item()                       # not: total += loss\nresults.append(output.detach().cpu())      # not: results.append(output)"},
-			{Fix: "empty_cache", If: cures.Loading, Title: "Or drop the old model by its name", Cost: "none", Kind: "python", Text: "del model; import gc; gc.collect(); torch.cuda.empty_cache()   # model: every name that holds it"},
+			{Fix: "detach_accumulated", If: when.Not(cures.Loading), Title: "Store numbers, not tensors", Cost: "none", Kind: "python", Text: "total += loss.item()                       # not: total += loss\nresults.append(output.detach().cpu())      # not: results.append(output)"},
+			{Fix: "empty_cache", If: cures.Loading, Title: "Or delete the old model", Cost: "none", Kind: "python", Text: "del model; import gc; gc.collect(); torch.cuda.empty_cache()   # model: every name that holds it"},
 			lessWork, cures.HalveOld,
 			{Fix: "use_smaller_model", If: cures.Loading, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told},
 		},
@@ -133,13 +133,13 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-values", Kinds: onDevice, Among: []string{cause.TrainingStateTooLarge}, If: ledger.OnCard,
-		Means: "[[{seen} ]]They are there for good from then on (Adam: 8 bytes per trained parameter in 32 bit), beside weights and gradients, whatever the batch.[[ {free} was free for the {asked} of this piece.]]",
-		Not:   "A smaller batch: what stays from step to step does not depend on it.",
+		Means: "[[{seen} ]]They stay from then on (Adam: 8 bytes per trained parameter at 32 bit), beside weights and gradients, whatever the batch.[[ {free} was free for this {asked}.]]",
+		Not:   "A smaller batch alone: this state does not depend on it.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Keep the optimizer's values in RAM", Cost: "slower steps", Told: "12 bytes of RAM per parameter. DeepSpeed's file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}   // keep your stage, if it is 3"},
-			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "2 bytes per parameter instead of 8.", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
+			{Fix: "offload_optimizer", Title: "Offload the optimizer to RAM", Cost: "slower steps", Told: "12 bytes of RAM per parameter. DeepSpeed's file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}   // keep your stage, if it is 3"},
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Cost: "hardly any quality", Told: "2 bytes per parameter instead of 8.", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
 			cures.ShareOut,
-			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change: such values are made for trained parameters only."},
+			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers: only trained parameters have optimizer state."},
 		},
 		Figures: seen(cause.TrainingStateTooLarge), Sources: []string{"pytorch/torch/optim/adamw.py", "https://www.deepspeed.ai/docs/config-json/"},
 	},
@@ -150,12 +150,12 @@ var Figures = []cause.Card{
 		Cures: []cause.Cure{
 			cures.EndListed,
 			validationFree,
-			{Fix: "detach_accumulated", If: cures.LateStep, Title: "See whether it climbs", Cost: "none", Told: "Rising: something of each step is kept; `total += loss.item()`, not `loss`, results as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps"},
-			{Fix: cures.LookFirst.Fix, Title: cures.LookFirst.Title, Cost: cures.LookFirst.Cost, Told: "An old python of yours: by its PID. Notebooks: restart their kernels.", Kind: "shell", Text: "nvidia-smi", If: when.All(when.Not(cures.Listed), mineUnknown)},
+			{Fix: "detach_accumulated", If: cures.LateStep, Title: "See whether memory climbs", Cost: "none", Told: "If it rises, tensors are kept from step to step: `total += loss.item()`, not `loss`; results as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps"},
+			{Fix: cures.LookFirst.Fix, Title: cures.LookFirst.Title, Cost: cures.LookFirst.Cost, Told: "End an earlier Python process of yours by its PID; restart notebooks' kernels.", Kind: "shell", Text: "nvidia-smi", If: when.All(when.Not(cures.Listed), mineUnknown)},
 			{Fix: "half_precision", If: cures.Loading, Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
 			lessWork, cures.HalveOld, cures.CheaperTraining, smallerSince2020, cures.LighterOptimizer,
-			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "A smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 in place of a 50, fewer channels or layers; or a card with more memory."},
-			{Fix: "restart_session", Title: "Restart the program, and try it with nothing else on the card", Cost: "the state of the session is lost", Told: "If the same piece fails again, it is the work itself."},
+			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "Use a smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 instead of a 50, fewer channels or layers; or a card with more memory."},
+			{Fix: "restart_session", Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
 		},
 		Figures: heldFigures, Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
 	},
@@ -177,9 +177,9 @@ func mineUnknown(c *ledger.Case) bool {
 // keptFigures say what it is that is kept, and when to look.
 func keptFigures(c *ledger.Case) map[string]string {
 	figures := seen(cause.RetainedMemory)(c)
-	figures["named"], figures["often"] = "What is kept has a name somewhere: an output of before, a list of results, a loss added up as a tensor.", "after each step"
+	figures["named"], figures["often"] = "Something still refers to it: an earlier output, a list of results, a loss added up as a tensor.", "after each step"
 	if cures.Loading(c) {
-		figures["named"], figures["often"] = "A name in the session that still points to it, or to an output of it, keeps all of it.", "before the load"
+		figures["named"], figures["often"] = "Any variable of the session that refers to the model, or to an output of it, keeps all of it in memory.", "before the load"
 	}
 	return figures
 }
@@ -198,9 +198,9 @@ func contextFigures(c *ledger.Case) map[string]string {
 		figures["gpu"] = strconv.Itoa(n)
 	}
 	if c.Shortfall.Has() && sum > 0 {
-		figures["decides"] = "Without them the " + c.Shortfall.String() + " that was lacking would have been there."
+		figures["decides"] = "Without them the missing " + c.Shortfall.String() + " would have been there."
 		if sum < c.Shortfall.Bytes {
-			figures["decides"] = "They are a part of what was lacking, " + c.Shortfall.String() + ", not all of it."
+			figures["decides"] = "They are a part of the missing " + c.Shortfall.String() + ", not all of it."
 		}
 	}
 	return figures
@@ -211,12 +211,12 @@ func pieceFigures(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
 	figures["unused"], figures["need"] = clues.Said(c, cause.Fragmentation), ""
 	if c.Slack.Has() && c.Asked.Has() {
-		figures["unused"] = c.Slack.String() + " of PyTorch's own reserve lies unused, in pieces between tensors (whole blocks it gives back before it gives up)"
+		figures["unused"] = c.Slack.String() + " of PyTorch's own reserve is unused, split into pieces between tensors (fragmentation)"
 		switch {
 		case c.Free.Has() && c.Free.Bytes >= c.Asked.Bytes:
 			figures["unused"] += ", and " + c.Free.String() + " was free when the message was written, as much as was asked for."
 		case c.Slack.Bytes >= c.Asked.Bytes:
-			figures["unused"] += ": more than the " + c.Asked.String() + " that was refused."
+			figures["unused"] += ", more than the " + c.Asked.String() + " that was refused."
 		case c.Free.Has() && c.Free.Bytes+c.Slack.Bytes >= c.Asked.Bytes:
 			figures["unused"] += ", and " + c.Free.String() + " of the card is free: together more than the " + c.Asked.String() + " that was refused, neither alone."
 		default:
@@ -227,9 +227,9 @@ func pieceFigures(c *ledger.Case) map[string]string {
 	case figures["unused"] == "":
 		figures["unused"] = "Memory is reserved and not in use."
 	case c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*9:
-		figures["need"] = "But this program fills the card (" + c.Mine.String() + " of " + c.Total.String() + "), so a little less work helps as surely."
+		figures["need"] = "But this program fills the card (" + c.Mine.String() + " of " + c.Total.String() + "), so a smaller batch or input helps as well."
 	case cures.QuarterOfCard(c):
-		figures["need"] = "But " + c.Asked.String() + " in one piece is much for a card of " + c.Total.Round() + ": less work in that operation helps as surely."
+		figures["need"] = "But " + c.Asked.String() + " in one piece is much for a card of " + c.Total.Round() + ", so a smaller batch or input helps as well."
 	}
 	return figures
 }
@@ -240,15 +240,15 @@ func heldFigures(c *ledger.Case) map[string]string {
 	held := ""
 	switch {
 	case c.Total.Has() && c.Free.Has() && !c.Mine.Has() && c.Total.Bytes > c.Free.Bytes:
-		held = units.AmountWithin(c.Total.Bytes-c.Free.Bytes, c.Total.Within+c.Free.Within) + " of the " + c.Total.String() + " was in use; how much of that is this program's, the message does not say as it stands here. Nearly all: its own model or work is too large. Little: another program holds the card."
+		held = units.AmountWithin(c.Total.Bytes-c.Free.Bytes, c.Total.Within+c.Free.Within) + " of the " + c.Total.String() + " was in use; the message, as pasted, does not say how much of that is this program's. If nearly all, its own model or batch is too large; if little, another program uses the card."
 	case clues.Unaccounted(c):
-		held = "This program holds " + c.Mine.String() + " of " + c.Total.String() + ", and the message does not say what is free: others hold the rest, or the driver refused for a reason of its own."
+		held = "This program holds " + c.Mine.String() + " of " + c.Total.String() + ", and the message does not say what is free: others may hold the rest, or the driver refused for another reason."
 	case c.Total.Has() && c.Mine.Has() && c.Others.Has() && !ledger.FillsCard(c):
-		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own, and " + c.Others.String() + " is outside it: a CUDA context takes 300 to 600 MiB of that, a desktop or another program the rest."
+		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own, and " + c.Others.String() + " is outside it: CUDA's own context (usually 300 to 600 MiB), a desktop or other programs."
 	case c.Total.Has() && c.Mine.Has():
-		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own; the piece that was refused is only the last one."
+		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own."
 	default:
-		held = "The message does not say who holds the card: this program by its own model or work, or another one."
+		held = "The message does not say what fills the card: this program's own model or batch, or another program."
 	}
 	figures["held"], figures["stage"] = held, stageOf(c)
 	if clues.Unaccounted(c) {
@@ -261,15 +261,15 @@ func heldFigures(c *ledger.Case) map[string]string {
 func stageOf(c *ledger.Case) string {
 	switch {
 	case cures.Loading(c):
-		return "It failed while weights went to the card, before any work, so batch and length do not matter."
+		return "It failed while a model was being moved to the card."
 	case cures.LateStep(c):
-		return "Steps had gone well before: something grows from step to step, or this one was larger."
+		return "Earlier steps went well: something grows from step to step, or this one was larger."
 	case c.Training():
-		return "A training step holds weights, gradients, the optimizer's values, and what each layer keeps for the backward pass; only the last shrinks with the batch."
+		return "A training step needs weights, gradients, optimizer state and the activations of every layer; only the activations shrink with the batch."
 	case c.Phase == "inference", c.Phase == "":
 		return ""
 	}
-	return "When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept."
+	return "What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept."
 }
 
 // notOnHost: the memory of a card, though the log may not show whose.

@@ -16,7 +16,7 @@ var bareDriver = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, f
 
 // whoFirst is lookFirst without a figure of what others hold.
 var whoFirst = cause.Cure{
-	Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "See who holds the card, just before the start", Cost: "free; unsaved work in what you end is lost",
+	Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Check what uses the GPU just before the start", Cost: "free; unsaved work in what you end is lost",
 	Steps: cures.BeforeStart,
 }
 
@@ -41,7 +41,7 @@ var Scenes = []cause.Card{
 		Not:      "Allocator settings, gradient checkpointing: nothing is trained here.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; the warning names the file in which `volatile=True` stands, and there it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
-			{Fix: "lower_batch_size", Title: "It still fails: less at once", Cost: "detail, or slower", Told: "One image or text at a time, half the width and height."},
+			{Fix: "lower_batch_size", Title: "If it still fails: smaller inputs, one at a time", Cost: "detail, or slower", Told: "One image or text at a time, half the width and height."},
 			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
 		},
@@ -49,14 +49,14 @@ var Scenes = []cause.Card{
 	},
 	{
 		ID: "pytorch/collective-words", Kinds: bareDriver, Said: []string{"in barrier", "distributed.barrier(", "group.barrier(", "in init_process_group", "in _verify_param_shape_across_processes", "in _verify_params_across_processes", "broadcastUniqueNCCLID", "hvd.broadcast_parameters(", "hvd.init("}, If: bareWords,
-		Headline: "was refused graphics memory as its ranks met",
-		Means:    "A barrier needs little of its own: a CUDA context (300 to 600 MiB) and NCCL's buffers, on the card that the rank has chosen; a rank that has chosen none takes GPU 0. So that card was full at this moment: all ranks landed on one card, or somebody else's job is on it. The message names no card.",
-		Not:      "A smaller batch, allocator settings: it failed between the steps.",
+		Headline: "was refused graphics memory while its ranks connected",
+		Means:    "A barrier needs little memory: a CUDA context (300 to 600 MiB) and NCCL's buffers, on the GPU that the rank has chosen, by default GPU 0. So that GPU was most likely full: several ranks use it, or another job does. The message does not name it.",
+		Not:      "Allocator settings: a context and NCCL's buffers are outside PyTorch's allocator.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Watch the cards while it starts", Cost: "free", Told: "A foreign process, or an earlier launch of yours: end it, or take other cards. Several of your ranks on one card: nothing told them theirs.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "balance_split", Title: "Each rank: its own card, before all else", Cost: "free", Told: "Before `init_process_group` and any `.cuda()`; old code takes `args.local_rank` from the launcher, which must not be 0 for all.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
-			{Fix: "select_gpu", Title: "Start on cards that are free", Cost: "free", Told: "As many ranks as cards; on a shared machine ask the queue for them.", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=2,3   # the numbers of the free ones"},
-			{Fix: "restart_session", Title: "All are empty: end what the last launch left", Cost: "free", Told: "Ranks of a launch that died can wait for each other forever: `ps aux | grep python`, then their PIDs."},
+			{Fix: "kill_stale_process", Title: "Watch the GPUs while it starts", Cost: "free", Told: "If another job or an earlier launch of yours is there, end it or use other GPUs. If several of your ranks are on one GPU, set each rank's GPU.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "balance_split", Title: "Set each rank's GPU first", Cost: "free", Told: "Before `init_process_group` and any `.cuda()`; old code takes `args.local_rank` from the launcher, which must not be 0 for all.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
+			{Fix: "select_gpu", Title: "Start on GPUs that are free", Cost: "free", Told: "Use as many ranks as GPUs; on a shared machine request them from the queue.", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=2,3   # the numbers of the free ones"},
+			{Fix: "restart_session", Title: "End what an earlier launch left", Cost: "free", Told: "Ranks of a crashed launch can wait for each other forever: `ps aux | grep python`, then `kill` their PIDs."},
 		},
 		Sources: []string{"pytorch/torch/distributed/distributed_c10d.py", "https://github.com/MIC-DKFZ/nnUNet/issues/593", "https://github.com/pytorch/pytorch/issues/15051"},
 	},
@@ -84,31 +84,30 @@ func bareWords(c *ledger.Case) bool {
 var Words = []cause.Card{
 	{
 		ID: "pytorch/cudnn-none", Kinds: []fact.Kind{fact.CUDAHandle}, If: cures.Names("cudnn", "unable to find"),
-		Headline: "ran out of graphics memory, most likely: cuDNN could run no convolution",
-		Means:    "cuDNN tries its ways to compute a convolution, each with working memory of its own, and none of them got it. As a rule the card is full, by this program's work or by others; the message has no figures. Where it fails at the very first and smallest input on an empty card, PyTorch, cuDNN and driver do not fit each other.",
-		Not:      "Reinstalling cuDNN, before you have seen it fail with little work on an empty card.",
+		Headline: "most likely ran out of graphics memory: cuDNN could not run a convolution",
+		Means:    "cuDNN has several algorithms for a convolution, each with a workspace of its own, and none could run. Usually the card is full, by this program or by others; the message has no figures. If it fails with a small input on an empty card, the versions of PyTorch, cuDNN and driver do not match.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce[:2]},
 			cures.EndListed, whoFirst, cures.HalveOld,
-			{Fix: "lower_resolution", If: when.Not(cures.Loading), Title: "Smaller images", Cost: "detail", Told: "Half the width and height take a quarter, in training as crops or a smaller input size; large ones in tiles."},
-			{Fix: "half_precision", If: cures.Loading, Title: "A smaller model, or 16 bit", Cost: "little quality", Told: "It failed while the model was being made: `model.half()`, or the next smaller variant."},
-			{Fix: "upgrade_version", Title: "See whether any convolution works", Cost: "a minute", Told: "If not: the build of PyTorch for your card and driver, in a new environment.", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
+			{Fix: "lower_resolution", If: when.Not(cures.Loading), Title: "Use smaller images", Cost: "detail", Told: "Half the width and height take a quarter; in training use crops or a smaller input size, and split large images into tiles."},
+			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "`model.half()`, or the next smaller variant."},
+			{Fix: "upgrade_version", Title: "Test whether any convolution works", Cost: "a minute", Told: "If not, install the build of PyTorch for your card and driver in a new environment.", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/cudnn/Conv_v7.cpp", "https://github.com/marqo-ai/marqo/issues/101", "https://github.com/XPixelGroup/DiffBIR/issues/59"},
 	},
 	{
 		ID: "pytorch/cublas-none", Kinds: []fact.Kind{fact.CUDAHandle},
-		Headline: "could not set up a CUDA library: a full card, or an index out of range before it",
-		Means:    "cuBLAS (or cuSPARSE) could not make its handle, which needs some MiB. Either the card was full, and the message has no figures; or a kernel before it failed, mostly an id above the vocabulary or a label above the number of classes, and this call is only the first to notice. Both look alike; one run that waits for each kernel tells.",
-		Not:      "Reinstalling CUDA, as a rule.",
+		Headline: "could not set up a CUDA library: a full card, or an earlier error such as an index out of range",
+		Means:    "cuBLAS (or cuSPARSE) could not create its handle, which needs some MiB. Either the card was full, or an earlier kernel failed, often from an id above the vocabulary or a label above the number of classes, and this call is the first to report it. The message does not show which; a run with `CUDA_LAUNCH_BLOCKING=1` does.",
+		Not:      "Reinstalling CUDA, usually.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed,
-			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Watch the card while it starts", Cost: "free", Told: "Full before the start: end what is yours there, or take another card. It fills up as this starts: it is this program, see the last step.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "fix_shape", Title: "The card is not full: look for the index", Cost: "a minute", Told: "A device-side assert then names the line. Compare `ids.max()` with the rows of the embedding (`model.get_input_embeddings().num_embeddings`), labels with the number of classes.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
-			{Fix: "lower_batch_size", Title: "The card is full by this program: less at once", Cost: "slower", Ways: cures.LessAtOnce},
-			{Fix: "multi_gpu", Title: "Or more cards, if the model hardly fits", Cost: "money"},
+			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Watch the GPU while it starts", Cost: "free", Told: "If it is full before the start, end your other processes there or use another GPU. If it fills up as this starts, this program is too large for it.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "fix_shape", Title: "If the GPU is not full: look for an index out of range", Cost: "a minute", Told: "A device-side assert then names the line. Compare `ids.max()` with the rows of the embedding (`model.get_input_embeddings().num_embeddings`), labels with the number of classes.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
+			{Fix: "lower_batch_size", Title: "If this program fills the GPU: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "multi_gpu", Title: "Or use more GPUs, if the model hardly fits", Cost: "money"},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/EleutherAI/lm-evaluation-harness/issues/1689"},
 	},
@@ -119,24 +118,24 @@ var Words = []cause.Card{
 		Not:      "Reporting it as a bug of your program; ending processes on other slices: a slice has its own memory.",
 		Later:    cures.Kept, Figures: staged,
 		Cures: []cause.Cure{
-			{Fix: "half_precision", If: cures.Loading, Title: "A smaller model, or 16 bit", Cost: "little quality", Told: "2 GB for each billion parameters in 16 bit, 4 in 32; `1g.20gb` in a slice's name means 20 GB in all."},
+			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "2 GB for each billion parameters in 16 bit, 4 in 32; `1g.20gb` in a slice's name means 20 GB in all."},
 			halveTraining, cures.CheaperTraining,
-			{Fix: "bigger_gpu", Title: "See how large the slice is, and ask for a larger one", Cost: "money, or waiting", Told: "CUDA answers where NVML does not. On MIG take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
+			{Fix: "bigger_gpu", Title: "Check how large the MIG slice is, and request a larger one", Cost: "money, or waiting", Told: "CUDA answers where NVML does not. On MIG take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
 			lessWork, cures.SmallerModel,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/pytorch/pytorch/issues/112377", "https://github.com/Stability-AI/sd3.5/issues/18"},
 	},
 	{
 		ID: "pytorch/nccl-buffers", Kinds: []fact.Kind{fact.NCCLAlloc}, If: ofTorch,
-		Headline: "ran out of graphics memory as NCCL wanted its buffers",
-		Means:    "NCCL, which moves data between cards, takes memory of its own, outside PyTorch's pool: some MiB for each connection and channel, 0.2 to 2 GB in all, at the first use of each group of ranks. The card had none left[[ (it asked for {asked})]]. What PyTorch keeps as unused reserve counts as taken for it.",
-		Not:      "Allocator settings that let PyTorch take more; a longer NCCL timeout.",
+		Headline: "ran out of graphics memory when NCCL allocated its buffers",
+		Means:    "NCCL, which moves data between GPUs, allocates its own memory outside PyTorch's pool: some MiB for each connection and channel, 0.2 to 2 GB in all, at the first use of each group of ranks. The GPU had none left[[ (it asked for {asked})]]; it cannot use PyTorch's unused reserve.",
+		Not:      "A longer NCCL timeout.",
 		Figures:  cures.Scene,
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See that each rank has a card of its own", Cost: "free", Told: "Several ranks or a foreign process on one card: `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first thing, and end what is left of earlier runs.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "lower_batch_size", Title: "Leave it about 1 GB: a smaller step", Cost: "slower", Ways: cures.LessAtOnce},
-			{Fix: "upgrade_version", Title: "Or smaller buffers", Cost: "sometimes slower", Told: "Half of the usual 4 MiB; fewer channels do the same (`NCCL_MAX_NCHANNELS`).", Kind: "env", Text: "export NCCL_BUFFSIZE=2097152"},
-			{Fix: "empty_cache", Title: "Make its buffers before PyTorch fills the card", Cost: "none", Told: "A first `all_reduce` of one number right after `init_process_group`; before a group that comes late, `torch.cuda.empty_cache()`.", Kind: "python", Text: "torch.distributed.all_reduce(torch.zeros(1, device=\"cuda\"))"},
+			{Fix: "kill_stale_process", Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "If several ranks share one: call `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first. End what is left of earlier runs.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "lower_batch_size", Title: "Leave about 1 GB free: lower the batch size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "upgrade_version", Title: "Or lower NCCL_BUFFSIZE", Cost: "sometimes slower", Told: "Half of the usual 4 MiB; fewer channels (`NCCL_MAX_NCHANNELS`) help as well.", Kind: "env", Text: "export NCCL_BUFFSIZE=2097152"},
+			{Fix: "empty_cache", Title: "Let NCCL allocate before PyTorch fills the GPU", Cost: "none", Told: "Run a first `all_reduce` of one number right after `init_process_group`; before a group that is made later, call `torch.cuda.empty_cache()`.", Kind: "python", Text: "torch.distributed.all_reduce(torch.zeros(1, device=\"cuda\"))"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://github.com/NVIDIA/nccl/issues/295", "https://github.com/pytorch/torchtitan/pull/660"},
 	},
@@ -148,24 +147,24 @@ var Words = []cause.Card{
 		Later:    cures.Kept, Figures: tableFigures,
 		Cures: []cause.Cure{
 			lessWork, cures.CheaperTraining,
-			{Fix: "expandable_segments", Title: "Much is non-releasable: let PyTorch grow its segments", Cost: "none as a rule"},
+			{Fix: "expandable_segments", Title: "If much is non-releasable: turn on expandable segments", Cost: "none as a rule"},
 			cures.SmallerModel, cures.LighterOptimizer, cures.EndListed, whoFirst,
 		},
 		Sources: []string{"https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.memory_summary.html"},
 	},
 	{
 		ID: "pytorch/words", Kinds: onDevice, If: when.All(notOnHost, ofTorch, when.Not(when.Root(fact.MPSAlloc, fact.MPSBuffer, fact.XPURuntime, fact.XPUBlock, fact.TorchRetry))),
-		Means: "{whose}[[ {stage}]] So the log shows neither how large the card is nor who holds it.",
+		Means: "{whose}[[ {stage}]] The log shows neither the card's size nor what uses it.",
 		Not:   "{settings}",
 		Later: cures.Kept,
 		Cures: []cause.Cure{
 			cures.PagesFirst,
 			halveTraining, cures.EndListed, whoFirst, cures.OneOfMany,
-			{Fix: "half_precision", If: cures.Loading, Title: "The card is empty: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
+			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
 			cures.CheaperTraining,
-			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020)), Title: "A model is used, not trained: no gradients", Cost: "none", Told: "Around the call, with one input at a time: without it each layer's result is kept.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
-			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: cures.LessAtOnce},
-			{Fix: "restart_session", Title: "It fails even with little work on an empty card", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a process that died can leave the driver in a bad state."},
+			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "restart_session", Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
 		},
 		Figures: staged, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.CudaNotes},
 	},
@@ -180,7 +179,7 @@ func staged(c *ledger.Case) map[string]string {
 		figures["whose"], figures["settings"] = figures["refuser"]+".", "Allocator settings such as max_split_size_mb: they do not reach the driver."
 	}
 	if reader.OnWindows(c) || reader.LooksLikeWindows(c) {
-		figures["whose"] += " On Windows it refuses as well where RAM and page file are used up, with the card half empty."
+		figures["whose"] += " On Windows the same message comes when RAM and page file are used up, even with free graphics memory."
 	}
 	return figures
 }

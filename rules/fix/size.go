@@ -83,3 +83,65 @@ func UselessBatch(c *ledger.Case) string {
 	}
 	return ""
 }
+
+var lowerContext = Fix{
+	ID:       "lower_context",
+	Title:    "Shorten the context",
+	Tradeoff: "Older parts of a long conversation or document are cut off.",
+	Cost:     moderate,
+	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
+	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
+	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},
+	Told:     "In your program's settings: 4096 first, then up.",
+	Steps:    stepsContext,
+	Effect:   func(c *ledger.Case) *effect.Effect { return effect.Scaled(c, 2, "With half the length") },
+}
+
+func stepsContext(c *ledger.Case) []step.Step {
+	if c.Training() {
+		return []step.Step{{Kind: "python", Text: "tokenizer(text, truncation=True, max_length=1024)   # half of what you use now"}}
+	}
+	if ledger.WritesScores(c) {
+		return []step.Step{{Kind: "python", Text: "x = x[:, : x.shape[1] // 2]   # half the length: a quarter of this matrix"}}
+	}
+	return []step.Step{{Kind: "text", Text: "In your program's settings: 4096 tokens first, then up."}}
+}
+
+var lowerResolution = Fix{
+	ID:       "lower_resolution",
+	Title:    "Lower the resolution or the number of frames",
+	Tradeoff: "Detail; scaling up afterwards brings most of it back.",
+	Cost:     moderate,
+	Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",
+	Next:     "Decode in tiles if it fails at the very end, else the low-memory mode.",
+	Needs:    Needs{size: true, works: pictures, branch: "Images or video", told: "half the width and height, or half the frames."},
+	Told:     "Halve width and height, or the number of frames.",
+	Steps:    stepsResolution,
+	Effect:   effectResolution,
+}
+
+// sideDivisor is by how much to divide width and height so that the piece that
+// failed fits what was free, 2 to 4; 2 where the figures do not say.
+func sideDivisor(c *ledger.Case) int {
+	for _, by := range [...]int{2, 3, 4} {
+		if effect.Enough(c, by*by) {
+			return by
+		}
+	}
+	return 2
+}
+
+var sideWords = map[int]string{2: "half the", 3: "a third of", 4: "a quarter of"}
+
+func stepsResolution(c *ledger.Case) []step.Step {
+	text := "Halve width and height (or the number of frames) until it runs; keep them multiples of 64. Then scale the result up."
+	if by := sideDivisor(c); by > 2 {
+		text = fmt.Sprintf("Go to %s width and height, or 1/%d of the frames, and lower until it runs; keep them multiples of 64. Then scale the result up.", sideWords[by], by*by)
+	}
+	return []step.Step{{Kind: "text", Text: text}}
+}
+
+func effectResolution(c *ledger.Case) *effect.Effect {
+	by := sideDivisor(c)
+	return effect.Scaled(c, by*by, fmt.Sprintf("At %s width and height", sideWords[by]))
+}
