@@ -221,7 +221,7 @@ var (
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
-			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "`--batch_size`: the enhancer does not use it.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
+			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
 			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the card batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}

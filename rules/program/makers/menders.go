@@ -42,7 +42,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller face detector", "vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "`--bg_tile`: the face detector does not use it.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
 			made("codeformer/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the enlarged background grow with the image.", "`-w`: it changes quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -128,7 +128,7 @@ var (
 		Titles:   map[string]string{"lowvram_mode": "Turn on `--low-mem` and CPU offload", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "`--low-mem`, `--cpu-offload`: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
 			made("iopaint/run", cause.ModelTooLarge, "Diffusion models are on the card as a whole unless `--cpu-offload` is set, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the browser page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
 		},
 	}
