@@ -27,7 +27,7 @@ var Exceptions = text.Parser{
 				raised = " (" + at + ")"
 			}
 			if name := exceptionOf(said); name != "" {
-				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this exception of Python; it does not speak of memory.", Advice: adviceOn(l, name)})
+				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: adviceOn(l, name)})
 				return
 			}
 		}
@@ -83,10 +83,10 @@ var exceptionAdvice = []struct {
 	names  []string
 	advice string
 }{
-	{[]string{"SyntaxError", "IndentationError", "TabError"}, "The file that the line above it names is no valid Python, so nothing of it ran. Undo the last edit there (`git diff` shows it, `git checkout -- FILE` takes it back), or install the program anew."},
-	{[]string{"ModuleNotFoundError", "ImportError"}, "A package is missing, or has another version than the program wants. Install what its requirements name, with the Python that it runs in (`python -m pip install -r requirements.txt`)."},
-	{[]string{"FileNotFoundError", "NotADirectoryError", "PermissionError"}, "Look at the path that it names: whether it exists, is spelled so, and can be read by the program."},
-	{[]string{"KeyboardInterrupt", "SystemExit"}, "It was stopped, or ended itself; what made it do so stands above."},
+	{[]string{"SyntaxError", "IndentationError", "TabError"}, "The file that the line above it names is not valid Python, so none of it ran. Undo the last edit there (`git diff` shows it, `git checkout -- FILE` reverts it), or reinstall the program."},
+	{[]string{"ModuleNotFoundError", "ImportError"}, "A package is missing, or has another version than the program needs. Install its requirements with the Python that it runs in (`python -m pip install -r requirements.txt`)."},
+	{[]string{"FileNotFoundError", "NotADirectoryError", "PermissionError"}, "Check the path that it names: whether it exists, is spelled right, and the program may read it."},
+	{[]string{"KeyboardInterrupt", "SystemExit"}, "It was stopped, or ended itself; the lines above say why."},
 }
 
 // adviceOn is what to do about an exception.
@@ -98,9 +98,9 @@ func adviceOn(l *text.Log, name string) string {
 	}
 	switch {
 	case l.Mentions("self.modelisnotnone"):
-		return "llama.cpp did not load the file, and this check does not say why; its own lines in the console just before the traceback do (`error loading model`, `failed to allocate`). Most often: a download that is damaged or not complete (compare its size with the page's), a library older than the file, or too little memory: the file's size and 1 to 2 GB more must be free on the card and in RAM together."
+		return "llama.cpp did not load the file, and this check does not say why; its own lines just before the traceback do (`error loading model`, `failed to allocate`). Most often the download is incomplete (compare its size with the page's), the library is older than the file, or memory is too small: the file's size and 1 to 2 GB more must be free."
 	case name == "AssertionError":
-		return "A check failed and does not say why. What the program printed just before the traceback does, as a rule; paste it too."
+		return "A check failed and does not say why. Paste what the program printed just before the traceback, too."
 	}
-	return "Look it up with the program's name; the lines above it say where it comes from."
+	return "Search for it together with the program's name; the lines above it say where it comes from."
 }

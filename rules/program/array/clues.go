@@ -13,42 +13,42 @@ import (
 
 var clues = map[string][]cause.Clue{
 	cause.HostMemory: {
-		sized(0, 1, cause.Strong, "The program was refused the computer's own memory. The message never says how much; growing arrays double, so two thirds in use can be too much.", inRAM...),
-		sized(1, cause.Large, cause.Decisive, "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need.", inRAM...),
+		sized(0, 1, cause.Strong, "The program was refused system memory (RAM). The message never says how much.", inRAM...),
+		sized(1, cause.Large, cause.Decisive, "{requested} of system memory (RAM) was refused, beside what the program held already.", inRAM...),
 		sized(cause.Large, math.MaxInt64, cause.Hint, "{requested} of system memory was refused.", inRAM...),
 		cause.Where(onCPU, cause.Said(cause.Strong, ofRAM, fact.TFAlloc)),
 		cause.Where(onCPU, sized(0, cause.Unusual, cause.Strong, ofRAM, fact.ORTAlloc)),
-		cause.Where(noBackend, sized(1, cause.Crumb, cause.Fair, "Only {requested} was asked for: what is full was full before. Each session and each thread keeps an arena that never shrinks.", fact.ORTAlloc)),
-		sized(1, cause.Unusual, cause.Hint, "The arena has the same name in the computer's memory and on the card.", fact.ORTAlloc),
-		cause.Said(cause.Strong, "The computer's own memory was refused, not the card's.", fact.PlainHost),
-		cause.Said(cause.Weak, "The words do not say whose memory it was: it can be the computer's.", fact.PlainMemory),
+		cause.Where(noBackend, sized(1, cause.Crumb, cause.Fair, "Only {requested} was asked for: memory was nearly full before. Each session keeps an arena that does not shrink.", fact.ORTAlloc)),
+		sized(1, cause.Unusual, cause.Hint, "The arena has the same name in RAM and on the card.", fact.ORTAlloc),
+		cause.Said(cause.Strong, "System memory (RAM) was refused, not the card's.", fact.PlainHost),
+		cause.Said(cause.Weak, "The message does not say which memory it was: it can be RAM.", fact.PlainMemory),
 	},
 	cause.OversizedAllocation: {
-		sized(cause.Large, math.MaxInt64, cause.Strong, "One array of {requested}: a shape that grew wrong, or all the data at once.", fact.NumpyAlloc, fact.RustAlloc),
-		sized(cause.Unusual, cause.Absurd, cause.Decisive, "One buffer of {requested}: a dimension of the input is wrong.", fact.ORTAlloc),
+		sized(cause.Large, math.MaxInt64, cause.Strong, "One array of {requested}: a wrong shape, or all the data at once.", fact.NumpyAlloc, fact.RustAlloc),
+		sized(cause.Unusual, cause.Absurd, cause.Decisive, "One buffer of {requested}: probably a wrong dimension of the input.", fact.ORTAlloc),
 		sized(100*units.GiB, math.MaxInt64, cause.Weak, "{requested} at once is more than any card has.", fact.XLAAlloc),
 		// OpenCL devices give a quarter of their memory, or 4 GiB, in one piece.
 		sized(0, cause.Absurd, cause.Strong, aboveLargest, fact.BufferLimit),
 		sized(1, cause.Absurd, cause.Good, aboveLargest, fact.MLXBuffer),
 		cause.Where(mostOfPool, cause.Said(cause.Strong, "One tensor of {requested}, of {limit} that the pool has in all.", fact.TFAlloc)),
-		cause.Shown("eager_constant", cause.If(wholeDataset, cause.Strong, "{requested} was copied to the card as one constant: all the data, not one batch.")),
+		cause.Shown("eager_constant", cause.If(wholeDataset, cause.Strong, "{requested} was copied to the card as one constant: an array as a whole, not one batch.")),
 		cause.Said(cause.Weak, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc),
 	},
 	cause.BatchTooLarge: {
 		poolFull,
 		cause.Where(when.Not(loading), cause.Said(cause.Fair, "The card was full in the middle of a step.", fact.DeviceAlloc)),
-		cause.Said(cause.Good, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", fact.CuPyAlloc),
-		cause.Said(cause.Weak, "A tensor could not be copied to the card because it is full.", fact.TFCopy),
+		cause.Said(cause.Good, "CuPy could not get more memory on the card. 'total' in its message is its own pool, not the card.", fact.CuPyAlloc),
+		cause.Said(cause.Weak, "A tensor could not be copied to the card: the card is full.", fact.TFCopy),
 		cause.Where(when.Not(loading), sized(cause.Crumb, cause.Unusual, cause.Good, "The buffer of one node: batch and input size decide it.", arenas...)),
-		sized(0, cause.Unusual, cause.Hint, "Batch and input size decide what the arena holds.", arenas...),
+		sized(0, cause.Unusual, cause.Hint, "Batch and input size decide how much the arena holds.", arenas...),
 		sized(cause.Crumb, math.MaxInt64, cause.Good, "XLA asks for all the scratch memory of a program at once: it grows with batch and length.", fact.XLAAlloc),
-		cause.Where(when.Not(serving), cause.Said(cause.Good, unfit+" Activations of the batch are most of it as a rule.", fact.TPUCompile, fact.TPUReserve)),
+		cause.Where(when.Not(serving), cause.Said(cause.Good, unfit+" Activations of the batch are usually most of it.", fact.TPUCompile, fact.TPUReserve)),
 		cause.Said(cause.Hint, "Batch size is part of what the compiled program needs.", fact.TPUCompile, fact.TPUReserve),
-		cause.SaidIn("inference", cause.Good, "It failed while computing: the card is full with weights and the work of a step.", fact.RustDriver),
-		cause.Where(when.Not(loading), cause.Said(cause.Weak, "The work of one step may be what filled the card.", fact.RustDriver, fact.BurnPool)),
-		cause.Where(when.Not(loading), cause.Said(cause.Hint, "What is computed at once may be too much.", plain...)),
-		cause.Where(working, cause.Said(cause.Fair, "It failed in the middle of the work: what is computed at once decides how much that needs.", plain...)),
-		cause.Said(cause.Weak, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
+		cause.SaidIn("inference", cause.Good, "It failed while computing: weights and activations fill the card.", fact.RustDriver),
+		cause.Where(when.Not(loading), cause.Said(cause.Weak, "The activations of one step may fill the card.", fact.RustDriver, fact.BurnPool)),
+		cause.Where(when.Not(loading), cause.Said(cause.Hint, "The program may compute too much at once.", plain...)),
+		cause.Where(working, cause.Said(cause.Fair, "It failed while computing: the batch or input size decides how much that needs.", plain...)),
+		cause.Said(cause.Weak, "A step of this process asked its pool for one more piece.", fact.NumbaAlloc, fact.WGPUBuffer),
 	},
 	cause.ContextTooLong: {
 		cause.Said(cause.Strong, "The largest buffer is {xla_square}: an attention matrix, which grows with the square of the length.", fact.TPUCompile, fact.XLAAlloc),
@@ -62,21 +62,21 @@ var clues = map[string][]cause.Clue{
 		cause.SaidIn("unknown", cause.Weak, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", fact.RustDriver),
 		cause.Where(loading, cause.Said(cause.Good, "It failed while the model was being loaded.", append(plain, fact.DeviceAlloc, fact.ORTAlloc)...)),
 		cause.SaidIn("unknown", cause.Weak, "The model may be too large for what is free.", plain...),
-		cause.Said(cause.Hint, "The model leaves little room for the work.", plain...),
-		cause.Said(cause.Weak, "The Mac's memory is used up by the model and what it computes.", fact.MetalMemory, fact.MLXAlloc),
-		cause.Said(cause.Likely, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
+		cause.Said(cause.Hint, "The model may leave little room for its activations.", plain...),
+		cause.Said(cause.Weak, "The model and its activations use up the Mac's memory.", fact.MetalMemory, fact.MLXAlloc),
+		cause.Said(cause.Likely, "It failed right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
 	},
 	cause.TrainingStateTooLarge: {
 		cause.Where(when.All(inPool, optimizerNode), cause.Said(cause.Strong, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.", fact.TFAlloc)),
 	},
 	cause.LeakedProcess: {
-		cause.Said(cause.Strong, "Not even a context could be made: the card was full before this program began.", fact.TFContext),
-		cause.Said(cause.Good, "TensorFlow could not take its pool at the start: something else holds the card.", fact.TFStart),
+		cause.Said(cause.Strong, "Not even a CUDA context could be made: the card was full before.", fact.TFContext),
+		cause.Said(cause.Good, "TensorFlow could not take its pool at the start: something else probably holds the card.", fact.TFStart),
 		sized(1, cause.Crumb, cause.Fair, "Only {requested} was asked for: the card was full before, with another process or with this one's pool (JAX takes 75 % at its start).", fact.XLAAlloc),
-		cause.Said(cause.Fair, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", fact.RMMAlloc),
+		cause.Said(cause.Fair, "The driver refused RMM: the card was full, not necessarily with this library's pool.", fact.RMMAlloc),
 		cause.Said(cause.Weak, "The card is full, often with another process or an earlier session.", fact.TFCopy, fact.TFHandle),
 	},
-	cause.RetainedMemory: {cause.Said(cause.Hint, "In notebooks earlier frames stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
+	cause.RetainedMemory: {cause.Said(cause.Hint, "In a notebook, results of earlier cells stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
 	cause.BudgetMisconfigured: {
 		cause.Where(hasLimit, cause.Said(cause.Strong, limitReached, fact.CuPyAlloc)),
 		cause.Said(cause.Strong, limitReached, fact.ORTLimit),
@@ -111,10 +111,10 @@ var (
 const (
 	unfit        = "The compiled program does not fit the chip."
 	aboveLargest = "One buffer above the largest that this device gives in one piece; how much is free plays no part."
-	ofRAM        = "The allocator named is the one of the computer's own memory."
-	noSize       = "What was asked for is no size at all: a number was read as one that is none, or a negative one as a positive."
-	limitReached = "The pool has a limit of its own, and that is what was reached."
-	bare         = "The message says that memory ran out; neither how much was wanted nor what holds it."
+	ofRAM        = "The allocator in the message is that of system memory (RAM)."
+	noSize       = "The requested size is impossible: a garbage value, or a negative number read as a positive one."
+	limitReached = "The pool reached a limit of its own."
+	bare         = "The message says neither how much was wanted nor what holds the memory."
 )
 
 // sized is a clue for requests of at least so many bytes and less than so many;
@@ -138,7 +138,7 @@ func serving(c *ledger.Case) bool   { return c.Phase == "load" || c.Phase == "in
 // no part in.
 var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) && !weightMade(c) }, cause.First(
 	cause.If(when.Any(poolInPieces, mostOfPool), cause.Hint, "A smaller batch makes this tensor smaller, too."),
-	cause.If(nil, cause.Likely, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit."),
+	cause.If(nil, cause.Likely, "TensorFlow's pool was full: what one batch needs does not fit."),
 )).Of(fact.TFAlloc)
 
 var inPool = when.Root(fact.TFAlloc)

@@ -31,20 +31,20 @@ var Frameworks = program.Program{
 			{Fix: "lower_gpu_memory_utilization", Fit: cause.Cures, If: when.Root(fact.NCCLAlloc)},
 			{Fix: "limit_framework_preallocation", Fit: cause.Helps, If: ledger.Preallocates},
 			{Fix: "raise_memory_limit", Fit: cause.MayHelp, If: hasLimit},
-			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.NCCLAlloc))},
+			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.NCCLAlloc, fact.PlainHost, fact.PlainMemory, fact.NativeAlloc))},
 			{Fix: "use_lower_quant", Fit: cause.MayHelp, If: when.Root(fact.NCCLAlloc)},
 		},
 		cause.OversizedAllocation: {
 			{Fix: "lower_resolution", Fit: cause.Cures, If: imageLike},
 			{Fix: "stream_dataset", Fit: cause.Cures, If: allTheData},
 			{Fix: "fix_shape", Fit: cause.Helps},
-			{Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(allTheData)},
+			{Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(when.Any(allTheData, oneInBatch))},
 			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Root(fact.MLXBuffer, fact.XLAAlloc)},
-			{Fix: "half_precision", Fit: cause.LastResort, If: when.Not(when.Root(fact.NumpyAlloc))},
+			{Fix: "half_precision", Fit: cause.LastResort, If: when.Not(when.Root(fact.NumpyAlloc, fact.TFAlloc))},
 		},
 		cause.SoftwareBug: {
 			{Fix: "upgrade_version", Fit: cause.Cures},
-			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.ORTAlloc))},
+			{Fix: "lower_batch_size", Fit: cause.MayHelp, If: when.Not(when.Root(fact.ORTAlloc, fact.NativeAlloc, fact.RustAlloc, fact.PlainHost))},
 		},
 		cause.ModelTooLarge: {
 			{Fix: "multi_gpu", Fit: cause.Foremost, If: onTPU},
@@ -58,7 +58,7 @@ var Frameworks = program.Program{
 		},
 		cause.BatchTooLarge: {
 			{Fix: "lower_resolution", Fit: cause.Foremost, If: when.Root(fact.ORTAlloc)},
-			{Fix: "lower_batch_size", Fit: cause.Cures},
+			{Fix: "lower_batch_size", Fit: cause.Cures, If: when.Not(oneInBatch)},
 			{Fix: "lower_resolution", Fit: cause.MayHelp, If: when.Not(onTPU)},
 			{Fix: "gradient_checkpointing", Fit: cause.MayHelp, If: (*ledger.Case).Training},
 			{Fix: "mixed_precision", Fit: cause.LastResort, If: (*ledger.Case).Training},

@@ -28,7 +28,7 @@ func preallocation(c *ledger.Case) []step.Step {
 	}
 	return []step.Step{
 		step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, name, ".50"),
-		{Kind: "text", Text: "One of the two: without preallocation JAX takes what it needs, with a share of .50 half the card. Set them before JAX starts. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
+		{Kind: "text", Text: "Set one of the two before JAX starts: without preallocation JAX takes what it needs, with a share of .50 half the card. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
 	}
 }
 
@@ -40,21 +40,20 @@ func leastCard(c *ledger.Case) map[string]string {
 func square(c *ledger.Case) bool { _, ok := c.Fact("xla_square"); return ok }
 
 var (
-	lookAtCard = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi   # a python that you thought had ended, another notebook: end it by its PID", Cost: "A look is free; what you end loses its state"}
-	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve what one call gets", Told: "Half the batch in one call of the jitted function; in training accumulate gradients over two calls. Or half the sequence length. XLA compiles once more for the new shape.", Cost: "Slower per sample; one more compilation"}
+	lookAtCard = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi   # an old Python or another notebook: end it by its PID", Cost: "A look is free; what you end loses its state"}
+	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size or the length", Told: "In your own code: half the batch in one call of the jitted function; in training accumulate gradients over two calls. In another program: its option for batch, length or chunk size. XLA compiles again for the new shape.", Cost: "Slower per sample"}
 )
 
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "had no room on the card for the compiled code itself",
-		Means:    "XLA had compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, and the pool takes three quarters of the card at the first use; so what is beside it was full: another process, a second notebook with a pool of its own, or PyTorch or TensorFlow in this one.",
-		Not:      "A smaller batch: the pool was not what ran out.",
+		Headline: "had no room on the card for the compiled code",
+		Means:    "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "A smaller pool for JAX", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
+			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
 			endHolder,
-			{Fix: "restart_session", Title: "Restart the kernel, one notebook on the card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
+			{Fix: "restart_session", Title: "Restart the kernel, one notebook per card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
@@ -62,11 +61,10 @@ var jaxCards = []cause.Card{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card full: even {asked} was refused",
-		Means:    "{asked} is next to nothing, so the card was full before this request. On GPUs JAX takes 75 % of the card at its first operation. A second JAX process, a notebook's kernel, or PyTorch or TensorFlow in the same program then leaves nothing. If nobody else is on the card, this program has filled its own 75 %.",
-		Not:      "A smaller batch, as long as another process holds the card.",
+		Means:    "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder, jaxNoPool,
-			{Fix: "lower_batch_size", Title: "It filled its own 75 %: less at once", Told: "It fails alone on the card, in a fresh process: half the batch or the length; a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
+			{Fix: "lower_batch_size", Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
 			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},
@@ -74,12 +72,11 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not get the compiled program below the device's memory",
-		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. What remains is live at the same time: activations kept for the backward pass as a rule, or parameters with their optimizer state. The line states both sizes: far apart, a smaller batch alone will not do.",
-		Not:      "XLA flags for more rematerialisation: the line says that it has tried.",
+		Headline: "needs more memory than the device has, even with rematerialization",
+		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
 		Cures: []cause.Cure{
 			smallBatch,
-			{Fix: "gradient_checkpointing", Title: "Checkpoint each block yourself", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
 			{Fix: "shard_training", Title: "Shard over more devices", Kind: "text", Text: "Put the batch and the parameters on a mesh of devices with `jax.sharding.NamedSharding`; each holds its part.", Cost: "More devices"},
 		},
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
@@ -87,13 +84,15 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted {asked} at once, which is more than a card has",
-		Means:    "One compiled program asked for {asked}. As a rule a `vmap` or a broadcast computes every pair of rows at the same time, or one side of an array is far larger than meant. The shapes tell which, and can be printed without computing anything.",
-		Not:      "Preallocation settings and closing other programs: nothing frees {asked}.",
+		Headline: "wanted {asked} at once, more than most cards have",
+		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant. The shapes show which.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input. A side that surprises you is the fault.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
-			{Fix: "lower_batch_size", Title: "They are meant: compute in pieces", Told: "In place of `jax.vmap(f)(x)`; an old JAX knows no `batch_size` there:", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # 256 rows at a time", Cost: "Slower than one large vmap"},
-			{Fix: "gradient_checkpointing", Title: "It is a gradient: compute values twice", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
+			{Fix: "lower_batch_size", Title: "Compute in pieces, or use a smaller input", Cost: "Slower", Ways: []cause.Way{
+				{For: "Your own code", Text: "`jax.lax.map(f, x, batch_size=256)` in place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there"},
+				{For: "Another program", Text: "a smaller or shorter input, or its option for batch, chunk or length"},
+			}},
+			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
+			{Fix: "gradient_checkpointing", Title: "If it is a gradient: use `jax.checkpoint`", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
@@ -101,25 +100,24 @@ var jaxCards = []cause.Card{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had no room for the results of one call: {out}",
-		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes {scratch} more.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
-		Not:      "Checkpoints inside the function for the results, which stay; `jax.clear_caches()`.",
+		Means:    "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
+		Not:      "Checkpointing inside the function: the results keep their size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Ask for fewer results at a time, and move each part to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
-			{Fix: "cpu_offload", Title: "Or compute this call on the CPU", Told: "RAM takes {out} more easily.", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
-			{Fix: "fix_shape", Title: "Return less", Told: "From a scan only what you use afterwards: a sum or the last value in place of every step; leave out what is kept for diagnosis (a log-likelihood or an image for each draw).", Cost: "None"},
-			{Fix: "restart_session", Title: "A notebook: free what earlier cells hold", Told: "`del` their arrays, or restart the kernel and load only what this call needs.", Cost: "What was computed"},
+			{Fix: "lower_batch_size", Title: "Compute in parts, and move each to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
+			{Fix: "cpu_offload", Title: "Compute this call on the CPU", Told: "Your call in place of `f(x)`:", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
+			{Fix: "fix_shape", Title: "Return less", Told: "Return from a scan only what you use afterwards, such as a sum or the last value; leave out what is only for diagnosis (a log-likelihood or an image for each draw).", Cost: "None"},
+			{Fix: "restart_session", Title: "In a notebook: free what earlier cells hold", Told: "`del` their arrays, or restart the kernel and load only what this call needs.", Cost: "What was computed"},
 		},
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: calls.AtLeast(cause.Crumb),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for a program's scratch memory: {asked}",
-		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
-		Not:      "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
+		Headline: "had no room for the temporaries of a compiled function: {asked}",
+		Means:    "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
 		Cures: []cause.Cure{
 			smallBatch,
-			{Fix: "gradient_checkpointing", Title: "Checkpoint the blocks (training)", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 			{Fix: "mixed_precision", Title: "Compute in bfloat16", Kind: "python", Text: "model = Model(dtype=jnp.bfloat16)   # parameters stay in 32 bit", Cost: "None as a rule on cards since Ampere"},
 		},
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
@@ -130,13 +128,13 @@ var jaxCards = []cause.Card{
 		}, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Figures:  leastCard,
-		Headline: "wanted {asked} for one step, in one piece",
-		Means:    "{asked} at once is an array, or the scratch memory of a whole compiled function; so it is what one call computes at the same time. A `vmap` over all particles, samples or pairs, a scan that keeps every step, and a gradient's stored values look like that. The message names neither the card's size nor what is on it; JAX gives itself 75 % of a card; on one below {least} GiB no share of it would do.",
-		Not:      "A larger memory fraction on a card below {least} GiB, `jax.clear_caches()`, or turning preallocation off: the piece stays {asked}.",
+		Headline: "wanted {asked} in one piece",
+		Means:    "{asked} is one array, or the temporaries of a whole compiled function. A `vmap` over all particles, samples or pairs, a scan that keeps every step, and the stored values of a gradient are typical. The message shows neither the size of the card nor what is on it. JAX takes 75 % of a card by default; below {least} GiB no share of it would be enough.",
+		Not:      "A larger memory fraction on a card below {least} GiB.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Compute fewer at a time", Told: "In place of `jax.vmap(f)(x)`; an old JAX knows no `batch_size` there. Where no vmap is in it: half the batch, particles or length in one call.", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # f, x: your function and its input; 256 rows at a time", Cost: "Slower than one large vmap"},
-			{Fix: "fix_shape", Title: "See which part it is", Told: "Print the shapes of what the failing function returns; then what its compiled form needs (`temp_size_in_bytes` near {asked} is it):", Kind: "python", Text: "print(jax.eval_shape(f, x))   # allocates nothing\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
-			{Fix: "gradient_checkpointing", Title: "It is a gradient, or a scan: keep less", Told: "Return from a scan only what you use afterwards; of a gradient compute values twice:", Kind: "python", Text: "f = jax.checkpoint(f)   # in a scan: of its body", Cost: "About a quarter more time"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size, or compute in pieces", Told: "In place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there. Without a vmap: half the batch, particles or length in one call. In another program: its batch or length option, or a smaller input.", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # f, x: your function and its input; 256 rows at a time", Cost: "Slower than one large vmap"},
+			{Fix: "fix_shape", Title: "Find the large part", Told: "Print the shapes that the failing function returns, and what its compiled form needs (`temp_size_in_bytes` near {asked} is it):", Kind: "python", Text: "print(jax.eval_shape(f, x))   # allocates nothing\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
+			{Fix: "gradient_checkpointing", Title: "If it is a gradient or a scan: use `jax.checkpoint`", Told: "Return from a scan only what you use afterwards.", Kind: "python", Text: "f = jax.checkpoint(f)   # in a scan: of its body", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
@@ -144,13 +142,12 @@ var jaxCards = []cause.Card{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "had no room for {asked} on the device",
-		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
-		Not:      "`jax.clear_caches()`: it drops compiled programs, hardly any of the card's memory.",
+		Means:    "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
 		Cures: []cause.Cure{
 			runtimeFirst,
-			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "See who is on the card; alone, let JAX have more of it", Told: "End an old python or notebook. Alone there, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
+			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
 			smallBatch,
-			{Fix: "gradient_checkpointing", Title: "In training: checkpoint the blocks", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 		},
 		Sources: []string{jaxMemory, jaxClient},
 	},
@@ -158,11 +155,11 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
-		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
-		Not:      "Restarting, or clearing caches: the compiler refused by arithmetic.",
+		Means:    "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
+		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
-			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Take the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it never writes the matrix of queries by keys.", Cost: "None for quality; usually faster"},
+			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Use the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
 			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Kind: "text", Text: "Halve the global batch or use twice the chips; the first number of the shape becomes half.", Cost: "Slower per sample"},
 		},
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
@@ -171,16 +168,15 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
-		Means:    "A compiled program needs its scratch memory in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. In its way is what lies there already: weights, a cache sized to fill the chip (as vLLM's), arrays made before, or another process. The log does not say which.",
-		Not:      "Clearing the compilation cache: the program is there, its memory is not.",
+		Means:    "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Leave the program room", Ways: []cause.Way{
-				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now, say 0.83 in place of 0.93: the KV cache shrinks by that"},
-				{For: "Your own code", Text: "JAX's `_multi_slice` cuts an array that lies whole on a chip into shards. Keep it in NumPy and spread it from there: `jax.device_put(np.asarray(x), sharding)`"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, batch or cache", Ways: []cause.Way{
+				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that"},
+				{For: "Your own code", Text: "keep large arrays in NumPy and shard them from there: `jax.device_put(np.asarray(x), sharding)`"},
 				{For: "Training", Text: "half the batch per chip, or `jax.checkpoint` around the blocks"},
 			}, Cost: "a smaller cache, or slower steps"},
-			{Fix: "lower_batch_size", Title: "See what lies on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` shows other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
-			{Fix: "shard_training", Title: "Spread it over more chips", Told: "vLLM: a larger `--tensor-parallel-size`; your own model: parameters sharded over a mesh.", Cost: "more chips"},
+			{Fix: "lower_batch_size", Title: "Check what is on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` lists other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
+			{Fix: "shard_training", Title: "Shard over more chips", Told: "vLLM: a larger `--tensor-parallel-size`; your own model: parameters sharded over a mesh.", Cost: "more chips"},
 		},
 		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
 	},
@@ -188,12 +184,12 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures,
 		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, the KV cache, the inputs. A smaller batch hardly touches those; they have to be spread, or become smaller.",
-		Not:      "Restarting, clearing caches, or a smaller batch alone.",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.",
+		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Spread the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nparams = jax.device_put(params, jax.NamedSharding(mesh, jax.P(\"fsdp\")))   # where the first side divides", Cost: "More chips"},
-			{Fix: "half_precision", Title: "Parameters in bfloat16", Told: "Half of their share if they are float32 now; Adam's two moments cost twice the parameters again, Adafactor hardly any.", Cost: "Care with the optimizer"},
-			{Fix: "use_smaller_model", Title: "A smaller model", Told: "In 16 bit 2 GB for each billion parameters, and 4 times that in training with Adam.", Cost: "Quality"},
+			{Fix: "shard_training", Title: "Shard the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.sharding.Mesh(np.array(jax.devices()), (\"fsdp\",))\nspec = jax.sharding.PartitionSpec(\"fsdp\")   # where the first side divides\nparams = jax.device_put(params, jax.sharding.NamedSharding(mesh, spec))", Cost: "More chips"},
+			{Fix: "half_precision", Title: "Use bfloat16 parameters", Told: "Half of their size if they are float32 now. In training, Adam's two moments take twice the parameters again, Adafactor hardly anything.", Cost: "Care with the optimizer"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "In 16 bit the weights take 2 GB for each billion parameters; training with Adam takes several times that.", Cost: "Quality"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
@@ -201,12 +197,12 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. As it was loading or using a model, that is weights, cache and the work on one prompt together; weights that lie whole on every chip, not spread, are the usual reason.[[ {unknown}]]",
-		Not:      "Restarting or clearing caches: the compiler refused by arithmetic.",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. While loading or using a model that is weights, cache and activations together. A usual reason is that weights lie whole on every chip instead of being sharded.[[ {unknown}]]",
+		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Spread the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
-			{Fix: "lower_context", Title: "A shorter context, fewer frames or prompts", Told: "Half the length makes the cache half as large, and attention without a fused kernel a quarter.", Cost: "Less context"},
-			{Fix: "half_precision", Title: "Weights in bfloat16", Told: "Half of float32, if they are that now: 2 GB for each billion parameters.", Cost: "None as a rule"},
+			{Fix: "shard_training", Title: "Shard the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
+			{Fix: "lower_context", Title: "Use a shorter context, fewer frames or prompts", Told: "Half the length halves the cache; attention without a fused kernel needs a quarter.", Cost: "Less context"},
+			{Fix: "half_precision", Title: "Use bfloat16 weights", Told: "Half of float32, if they are that now: 2 GB for each billion parameters.", Cost: "None as a rule"},
 		},
 		Sources: []string{jaxMemory, "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
@@ -214,16 +210,15 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its scratch memory and activations, and {arguments} are arguments (parameters, state, inputs): so it is what is computed at once.]][[ {unknown}]]",
-		Not:      "Restarting or clearing caches: the compiler refused by arithmetic. Preallocation settings are for GPUs.",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
+		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Less at once on each chip", Ways: []cause.Way{
-				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink in step"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size per chip", Ways: []cause.Way{
+				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink with it"},
 				{For: "Inference", Text: "half the sequences at a time, or a shorter length: attention without a fused kernel grows with its square"},
-				{For: "Folding", Text: "fewer or shorter sequences: pairs grow with the square of the length"},
 			}, Cost: "Slower per sample"},
-			{Fix: "gradient_checkpointing", Title: "In training: compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
-			{Fix: "shard_training", Title: "Spread it over more chips", Told: "The rest may be parameters: shard them with `jax.NamedSharding` over a mesh (an `fsdp` or `tensor` axis; vLLM `--tensor-parallel-size`), and compute in bfloat16.", Cost: "More chips"},
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Shard over more chips", Told: "Shard parameters with `jax.sharding.NamedSharding` over a mesh (an `fsdp` or `tensor` axis; vLLM `--tensor-parallel-size`), and compute in bfloat16.", Cost: "More chips"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
@@ -241,7 +236,7 @@ func tpuFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	if out["arguments"] == "" {
-		out["unknown"] = "The table that would tell activations from parameters is not in this log: `program` in it is scratch and activations, `arguments` parameters, state and inputs. The larger decides the cure."
+		out["unknown"] = "XLA's table of `program` (temporaries, activations) and `arguments` (parameters, state, inputs), where the log has it, shows which is larger."
 	}
 	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
 		out["over"] = c.Shortfall.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 )
 
 // shape reads the shape that NumPy and TensorFlow print in the message.
@@ -34,7 +35,7 @@ func shape(q *explain.Question) *ledger.Explained {
 		return nil
 	}
 	out := &ledger.Explained{What: "are one array", Terms: append(dims, explain.Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
-	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
+	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch && !kernelShape(calls.Sides(q.C)) { // N of NHWC and NCHW
 		out.Terms[0].Name = "batch"
 		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
 	}

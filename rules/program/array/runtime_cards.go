@@ -1,8 +1,6 @@
 package array
 
 import (
-	"strconv"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -18,7 +16,7 @@ var (
 	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size"}
 	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
-	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build it for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512`, your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
+	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build the engine for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512` with your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
 )
 
 // runtimeCards are about libraries that other programs run on.
@@ -26,55 +24,54 @@ var runtimeCards = []cause.Card{
 	{
 		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: builds, Unsaid: loads, If: ofTensorRT,
 		Headline: "had no room on the card to build a TensorRT engine",
-		Means:    "TensorRT tries several ways (tactics) to compute each layer, on the card and with their working memory[[; {asked} was one of them]]. One that does not fit is skipped; where none of a layer's fits, it gives up (\"Could not find any implementation\"). So building needs more than running, by the largest shapes that the engine is to take.",
-		Not:      "A smaller batch when it runs: the engine is made for its largest one now.",
+		Means:    "TensorRT tries several implementations (tactics) of each layer on the card, with their working memory[[; {asked} was one request]]. A tactic that does not fit is skipped; if none fits for a layer, the build fails (\"Could not find any implementation\"). The largest shapes that the engine is to take decide the need.",
+		Not:      "A smaller batch at run time: the engine is built for its largest one.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Build with the card empty", Told: "Nothing else on it, and not inside the program that holds the same model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", If: when.Not(calls.AtLeast(8 * units.GiB)), Title: "Empty the card before building", Told: "Not in the same process that holds the model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
-			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "A Jetson: free its memory, which card and processor share", Told: "Without the desktop (`sudo systemctl stop gdm3`), swap for the processor's part, a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
-			{Fix: "half_precision", Title: "In 16 bit", Told: "trtexec: `--fp16` (versions that no longer have it take a network exported in fp16); in an app its half-precision option.", Cost: "hardly any loss"},
-			{Fix: "lower_resolution", Title: "One layer alone is too large: change the network", Told: "The name in \"implementation for node\" says which; often an attention or a loop that the export made into one block. Export it with a shorter length, or in parts.", Cost: "some work"},
+			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "Jetson: free shared memory", Told: "Stop the desktop (`sudo systemctl stop gdm3`), add swap for the CPU part, and use a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
+			{Fix: "half_precision", Title: "Build in 16 bit", Told: "trtexec: `--fp16` (versions without it take a network exported in fp16); an app: its half-precision option.", Cost: "hardly any loss"},
+			{Fix: "lower_resolution", Title: "If one layer is too large: change the export", Told: "The name in \"implementation for node\" says which. Export with a shorter length or smaller input, or split that part.", Cost: "some work"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"},
 	},
 	{
 		ID: "other/tensorrt-load", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: loads, If: ofTensorRT,
-		Headline: "could not load a TensorRT engine: the card had no room for it",
-		Means:    "Loading takes the engine's weights (about the size of its file)[[, here {asked} in one piece,]] and, for each context, working memory of a size that was fixed when it was built, by the largest input. What fills the card the log does not show: other engines of this program, the PyTorch weights that they replace, or another program.",
-		Not:      "A smaller batch when it runs: the engine takes what it was built for.",
+		Headline: "had no room on the card to load a TensorRT engine",
+		Means:    "Loading takes the engine's weights (about the size of its file)[[, here {asked} in one request,]] and working memory for each context, fixed by the largest input that it was built for. The log does not show what fills the card: other engines of this program, the PyTorch weights that they replace, or another program.",
+		Not:      "A smaller batch at run time: the engine takes what it was built for.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what is on the card just before", Told: "Full before the program starts: end what holds it. Else it is what the program loads first: the weights in PyTorch that the engine replaces can go (`del model; torch.cuda.empty_cache()`), and parts that are not needed at the same time need not be loaded together.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Check what uses the card before loading", Told: "If it is full before the program starts, end what holds it. Otherwise it is what the program loads first: in your own code free PyTorch weights that the engine replaces (`del model; torch.cuda.empty_cache()`), and do not load parts together that are not needed together.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
-			{Fix: "half_precision", Title: "Or build it in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
-			{Fix: "bigger_gpu", Title: "Or a card with more memory", Told: "All that has to be there together must fit: sum up the sizes of the engines' files, and their contexts.", Cost: "money"},
+			{Fix: "half_precision", Title: "Build the engine in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
+			{Fix: "bigger_gpu", Title: "Use a card with more memory", Told: "The sizes of the engine files that are loaded together, plus their contexts, must fit.", Cost: "money"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html", "https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html"},
 	},
 	{
 		ID: "other/tensorrt", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: tensor, If: ofTensorRT,
 		Headline: "was refused memory on the card under TensorRT",
-		Means:    "TensorRT's allocator was refused[[ {asked}]] by the driver; the lines do not say whether an engine was being built, loaded or run. In each case what it takes was fixed by the largest input that the engine is for, and something else may be on the card.",
-		Not:      "A smaller batch at run time alone: the engine takes what it was built for.",
+		Means:    "The driver refused TensorRT's allocator[[ {asked}]]; the lines do not say whether an engine was being built, loaded or run. The largest input that the engine is for decides its need, and something else may be on the card.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			profile,
-			{Fix: "half_precision", Title: "Or build it in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
+			{Fix: "half_precision", Title: "Build the engine in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html"},
 	},
 	{
 		ID: "other/nccl", Kinds: []fact.Kind{fact.NCCLAlloc}, If: when.Not(torch),
 		Headline: "ran out of graphics memory when NCCL asked for its buffers",
-		Means:    "NCCL, which connects the cards, takes buffers of its own on each: some hundred MB, beside what the program plans for. [[{asked} of them was refused. ]]The program had taken nearly all of a card by then, another one is on it, or two ranks sit on one card. \"invalid resource handle\" and the like after it only follow.",
-		Not:      "A larger /dev/shm: it is the card's memory.",
+		Means:    "NCCL, which connects the cards, takes some hundred MB of its own on each. [[{asked} of it was refused. ]]Either the program had taken nearly all of a card, another process is on it, or two ranks share one card. Later errors such as \"invalid resource handle\" are a result of it.",
+		Not:      "A larger /dev/shm: this is graphics memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Leave 1 GB of each card free", Ways: []cause.Way{
 				{For: "A server of language models", Text: "0.05 less for its share of the card or of free memory (vLLM `--gpu-memory-utilization`, SGLang `--mem-fraction-static`, TensorRT-LLM `--kv_cache_free_gpu_memory_fraction`)."},
 				{For: "Training", Text: "a smaller batch for each card."},
 			}, Cost: "fewer requests at a time, or slower"},
-			{Fix: "kill_stale_process", Title: "See that each rank has a card of its own, and nobody else is there", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "use_lower_quant", Title: "Or smaller weights", Told: "8 or 4 bit for a model that is served.", Cost: "slight loss of quality"},
-			{Fix: "limit_framework_preallocation", Title: "Or smaller buffers", Told: "4 MiB each by default; before the start:", Kind: "env", Text: "export NCCL_BUFFSIZE=1048576", Cost: "slower exchange"},
+			{Fix: "kill_stale_process", Title: "Check that each rank has its own card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Use quantised weights", Told: "8 or 4 bit for a model that is served.", Cost: "slight loss of quality"},
+			{Fix: "limit_framework_preallocation", Title: "Lower `NCCL_BUFFSIZE`", Told: "4 MiB by default; before the start:", Kind: "env", Text: "export NCCL_BUFFSIZE=1048576", Cost: "slower exchange"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"},
 	},
@@ -86,15 +83,14 @@ var arrowCard = cause.Card{
 	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
-	Means:    "Arrow keeps each column in one buffer, and one that grows is moved into one twice as large, so that for a moment both are there:[[ {asked} is the new one]]. A few large values (images, long texts) in a batch of rows, or all the rows at once, make them so large. Several processes (`num_proc`) each have their own.",
-	Not:      "Anything about a graphics card.",
+	Means:    "Arrow keeps each column in one buffer; a buffer that grows is moved into a larger one, and for a moment both are there.[[ The new one is {asked}.]] Large values (images, long texts) in a batch of rows, or all rows at once, make it that large. Each process (`num_proc`) has its own.",
 	Cures: []cause.Cure{
-		{Fix: "stream_dataset", Title: "Fewer rows at a time", Ways: []cause.Way{
-			{For: "Hugging Face datasets", Text: "`writer_batch_size=100` in `map` and `from_generator` (1000 rows by default), or `load_dataset(..., streaming=True)`, which never holds it all"},
+		{Fix: "stream_dataset", Title: "Lower the rows per batch", Ways: []cause.Way{
+			{For: "Hugging Face datasets", Text: "`writer_batch_size=100` in `map` and `from_generator` (1000 rows by default), or `load_dataset(..., streaming=True)`, which does not hold it all"},
 			{For: "Parquet", Text: "`for b in pq.ParquetFile(path).iter_batches(batch_size=10_000, columns=[...])`"},
-			{For: "pandas", Text: "`columns=[...]`, and parts in place of one table"},
+			{For: "pandas", Text: "`columns=[...]`, and parts instead of one table"},
 		}, Cost: "some rewriting"},
-		{Fix: "lower_num_workers", Title: "One process", Told: "`num_proc=1`: each of them holds buffers like that.", Cost: "slower"},
+		{Fix: "lower_num_workers", Title: "Use one process", Told: "`num_proc=1`: each process holds such buffers.", Cost: "slower"},
 		calls.PageFile, calls.LookWhy, calls.SwapBridge,
 	},
 	Sources: []string{"arrow/cpp/src/arrow/memory_pool.cc", "https://huggingface.co/docs/datasets/package_reference/main_classes", "https://arrow.apache.org/docs/python/parquet.html"},
@@ -111,12 +107,11 @@ var crowdedCards = []cause.Card{{
 	ID: "tensorflow/others", Kinds: []fact.Kind{fact.TFAlloc}, If: heldByOthers, Figures: otherFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive,
 	Headline: "was refused {asked}: others hold {theirs} of the card",
-	Means:    "The driver counted {free} free of {total} when {asked} was refused, and TensorFlow itself held {own}. The other {theirs} belong to somebody else: another process, or another library of the same one (JAX takes three quarters of the card at its start, PyTorch keeps what it had).[[ TensorFlow had been given {limit} at its start, so the card was full before.]]",
-	Not:      "A smaller batch, or another allocator of TensorFlow's: {theirs} are not its own.",
+	Means:    "The driver counted {free} free of {total} when {asked} was refused, and TensorFlow held {own}. The other {theirs} belong to another process, or to another library in this one (JAX takes three quarters of the card at its start, PyTorch keeps what it had).[[ TensorFlow got only {limit} at its start, so the card was full before.]]",
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See who holds it, and end that", Told: "An earlier run or a notebook's kernel: end it. The same process: it is another library in it.", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
-		{Fix: "limit_framework_preallocation", Title: "JAX beside it: let it take only what it uses", Told: "Before the program starts; the second line is for TensorFlow itself.", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "a little fragmentation"},
-		{Fix: "select_gpu", Title: "Another card, or none", Told: "`CUDA_VISIBLE_DEVICES=1` if there is a second one; a conversion or an export runs without any (`CUDA_VISIBLE_DEVICES=-1`).", Cost: "without a card slower"},
+		{Fix: "kill_stale_process", Title: "End what else holds the card", Told: "End an earlier run or another notebook's kernel. If the list shows only this process, another library in it holds the memory.", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
+		{Fix: "limit_framework_preallocation", Title: "With JAX in the process: turn off preallocation", Told: "Before the program starts; the second line is for TensorFlow itself.", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "a little fragmentation"},
+		{Fix: "select_gpu", Title: "Use another card, or the CPU", Told: "`CUDA_VISIBLE_DEVICES=1` if there is a second one; a conversion or an export runs without any (`CUDA_VISIBLE_DEVICES=-1`).", Cost: "slower without a card"},
 	},
 	Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html", tfGuide},
 }}
@@ -135,27 +130,25 @@ func theirs(c *ledger.Case) int64 {
 	return total(c) - f.Free.Bytes - max(f.Allocated.Bytes, bytesOf(f.Limit)) - ledger.DriverContext
 }
 
+// oneInBatch: the first side of three or more, the batch as a rule, is 1.
+func oneInBatch(c *ledger.Case) bool {
+	s := calls.Sides(c)
+	return inPool(c) && len(s) >= 3 && s[0] == 1
+}
+
 // beyondCard: more was asked for than the whole card has, by the driver's count.
 func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
 
-func beyondFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"times": ""}
-	if t := total(c); t > 0 {
-		out["times"] = strconv.FormatInt(max(ledger.Requested(c)/t, 1), 10)
-	}
-	return out
-}
-
 var beyondCards = []cause.Card{{
-	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard, Figures: beyondFigures,
+	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard,
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-	Headline: "wanted {asked} in one piece, of a card of {total}",
-	Means:    "{asked} is more than {times} times the whole card, so what else is on it ({free} was free) plays no part. The line comes from the allocator that TensorFlow and JAX share, and names no shape: as a rule two long sides are multiplied, such as batch x length x length (attention without a fused kernel), batch x length x vocabulary (scores for each word), or all pairs of items.",
-	Not:      "Ending other programs, memory fractions, another allocator, a card of twice the size.",
+	Headline: "wanted {asked} in one piece, more than the card of {total}",
+	Means:    "{asked} exceeds the whole card, so it does not matter what else is on it ({free} was free). The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention without a fused kernel), batch x length x vocabulary (logits), or all pairs of items.",
+	Not:      "Ending other programs, memory fractions: the request exceeds the card.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "One sample at a time, and a cap on the length", Told: "A micro batch of 1 and half the length show which side it is: half as much is the batch, a quarter the length. A server or trainer in front has options for both (micro batch size, maximum length).", Cost: "Slower"},
-		{Fix: "fix_shape", Title: "See the shapes without computing", Told: "JAX: `f` and `x` are the function that fails and its input; TensorFlow: `tf.debugging` or `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
-		{Fix: "efficient_attention", Title: "Never write that matrix", Told: "A fused attention (`jax.nn.dot_product_attention(..., implementation=\"cudnn\")`), scores in chunks (`jax.lax.map` over parts of the sequence), `jax.checkpoint` around the blocks.", Cost: "None as a rule"},
+		{Fix: "lower_batch_size", Title: "Batch size 1, shorter length", Told: "Test a batch of 1 and half the length: half the size means the batch, a quarter the length. A server or trainer has options for both.", Cost: "Slower"},
+		{Fix: "fix_shape", Title: "Print the shapes", Told: "JAX: `f` and `x` are the function that fails and its input. TensorFlow: `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
+		{Fix: "efficient_attention", Title: "Use fused attention, or chunks", Told: "JAX: `jax.nn.dot_product_attention(..., implementation=\"cudnn\")`, logits in chunks (`jax.lax.map` over parts of the sequence), `jax.checkpoint` around the blocks.", Cost: "None as a rule"},
 	},
 	Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc", "https://docs.jax.dev/en/latest/jax.nn.html", "jax/_src/lax/control_flow/loops.py"},
 }}
@@ -165,48 +158,47 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: poolFigures,
 		Headline: "wanted {asked} for one tensor: most of its share of the card",
-		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. A step has many tensors, so one such is rarely meant: its shape in the message tells which side is large. The first is the batch as a rule; images, length, classes or all pairs of something are the others.",
-		Not:      "Memory growth, and other allocators: no order of pieces makes room for that.",
+		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: the first is usually the batch; others are image size, length, classes or all pairs of something.",
+		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "The first side is the batch: divide it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data; the tensor shrinks in step.", Cost: "slower"},
-			{Fix: "fix_shape", Title: "Another side is what you did not expect", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
-			{Fix: "half_precision", Title: "It is meant: smaller numbers, or in parts", Told: "float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first side of the shape is the batch, the tensor shrinks with it: `batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Use a smaller input, patches or float16", Told: "Smaller or cropped images or volumes, shorter sequences; float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
+			{Fix: "fix_shape", Title: "If another side is unexpected: find its source", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
 		},
 		Sources: []string{bfcAllocator},
 	},
 	{
 		ID: "tensorflow/copy", Kinds: []fact.Kind{fact.TFCopy},
 		Headline: "had no room on the card for what was copied there",
-		Means:    "\"Dst tensor is not initialized\" is a full card in other words: a copy from RAM found no room. Either another process holds the card (TensorFlow of a second notebook takes nearly all of it), or what goes there at once is too large: arrays that `fit` gets whole, or a batch.",
-		Not:      "Initialising variables: the words mean memory.",
+		Means:    "\"Dst tensor is not initialized\" means a full card: a copy from RAM to the card found no room. Either another process holds the card (TensorFlow in a second notebook takes nearly all of it), or what is copied at once is too large: arrays that `fit` gets whole, or a batch.",
+		Not:      "Initialising variables: the message is about memory.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
-			{Fix: "stream_dataset", Title: "The card was empty: keep arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
-			{Fix: "lower_batch_size", Title: "And a smaller batch", Told: "A quarter, to see whether it is that.", Cost: "slower"},
+			{Fix: "stream_dataset", Title: "If the card was empty: send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "To a quarter, as a test.", Cost: "slower"},
 		},
 		Sources: []string{tfGuide},
 	},
 	{
 		ID: "tensorflow/eager", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"failed to allocate memory [Op:"}, If: offCPU, Figures: madeFigures,
 		Headline: "had no room on the card for the result of one operation[[ (`{node}`)]]",
-		Means:    "TensorFlow says no more here: neither how large it was nor what is on the card. It ran outside of a compiled step: making weights (`Mul` and `Add` are parts of an initializer), preparing all the data at once, or a loop of your own. If it fails while the model is made, the card was full before: another process or notebook.",
-		Not:      "Memory growth for a card that this program fills by itself.",
+		Means:    "The message shows neither the size nor what is on the card. The operation ran outside a compiled step: it made weights (`Mul` and `Add` are parts of an initializer), prepared data, or ran in your own loop. If it fails while the model is built, the card was probably full before: another process or notebook.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
-			{Fix: "lower_batch_size", Title: "It was data: in batches, or on the CPU", Told: "A model called directly on an array (`model(x)`) takes all of it: `model.predict(x, batch_size=8)`. Preparation of arrays: NumPy, or `with tf.device(\"/CPU:0\"):`.", Cost: "slower"},
-			{Fix: "use_smaller_model", Title: "It was the model: see its weights", Told: "`model.summary()`: 4 bytes a weight, 16 with Adam in training; a Dense layer behind `Flatten` or a large Embedding is most of it as a rule.", Cost: "perhaps accuracy"},
+			{Fix: "lower_batch_size", Title: "If it was data: use batches or the CPU", Told: "`model(x)` takes all of x at once: use `model.predict(x, batch_size=8)`. Prepare arrays with NumPy, or under `with tf.device(\"/CPU:0\"):`.", Cost: "slower"},
+			{Fix: "use_smaller_model", Title: "If it was the model: check its weights", Told: "`model.summary()`: 4 bytes a weight, 16 with Adam in training; a Dense layer behind `Flatten` or a large Embedding is usually most of it.", Cost: "perhaps accuracy"},
 		},
 		Sources: []string{"tensorflow/core/common_runtime/eager/kernel_and_device.cc", tfGuide},
 	},
 	{
 		ID: "tensorflow/xla", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Framework == "tensorflow" }, Figures: resultFigures,
-		Headline: "had no room for the working memory of a step compiled by XLA[[: {asked}]]",
-		Means:    "With `jit_compile` (Keras 3 turns it on by itself where it can) XLA compiles the step and asks for all its working memory in one piece; \"preallocated temp\" in the table below is that. It grows with the batch; without XLA the same step takes memory piece by piece and as a rule needs a little more or less. What else is on the card the message does not say.",
-		Not:      "Memory growth: the piece stays as large.",
+		Headline: "had no room for the temporaries of a step compiled by XLA[[: {asked}]]",
+		Means:    "With `jit_compile` (Keras 3 turns it on where it can) XLA compiles the step and asks for all its temporaries in one piece, which grows with the batch. The message does not say what else is on the card.",
+		Not:      "Memory growth: the request stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`batch_size=` in `fit`, `.batch(...)` with tf.data; again if need be.", Cost: "slower per sample"},
-			{Fix: "upgrade_version", Title: "Without XLA, to compare", Told: "`model.compile(..., jit_compile=False)`; in functions of your own take `jit_compile=True` out, and `TF_XLA_FLAGS=--tf_xla_auto_jit=...` from the environment.", Cost: "slower as a rule"},
-			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")` before the model is built.", Cost: "fast on RTX and newer cards"},
+			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size=` in `fit`, `.batch(...)` with tf.data.", Cost: "slower per sample"},
+			{Fix: "upgrade_version", Title: "Turn XLA off", Told: "`model.compile(..., jit_compile=False)`; remove `jit_compile=True` from your own functions and `TF_XLA_FLAGS=--tf_xla_auto_jit=...` from the environment.", Cost: "often slower"},
+			{Fix: "mixed_precision", Title: "Turn on mixed precision", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")` before the model is built.", Cost: "fast on RTX and newer cards"},
 			runtimeFirst, endHolder,
 		},
 		Sources: []string{"keras/src/trainers/trainer.py", "https://www.tensorflow.org/xla", "xla/service/buffer_assignment.cc"},
@@ -214,12 +206,12 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: madeFigures,
 		Headline: "filled its share of the card",
-		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]; the message does not say what there is. It is the last straw, not the whole need: the activations of a step fill the card up to there, and they grow with the batch, in training more than otherwise. Another process on the card would make it fail as well.",
-		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
+		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]. The activations of a step fill TensorFlow's share of the card and grow with the batch, more in training than otherwise. Another process on the card can have the same effect.",
+		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
+			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
 			runtimeFirst, endHolder,
-			{Fix: "lower_resolution", Title: "Smaller images, shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
+			{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},
@@ -243,12 +235,11 @@ var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOC
 var openCLCard = cause.Card{
 	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown,
 	Headline: "was refused memory on the card by OpenCL",
-	Means:    "OpenCL makes a buffer in words first and places it when it is used, so the call that fails (a write, a kernel) need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer above what the device gives in one piece (often a quarter of its memory, `CL_DEVICE_MAX_MEM_ALLOC_SIZE`); all buffers together. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or local memory.",
-	Not:      "More RAM, as a rule; CUDA's and PyTorch's settings.",
+	Means:    "An OpenCL buffer is often placed only when it is first used, so the call that fails need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer exceeds what the device allows for one (`CL_DEVICE_MAX_MEM_ALLOC_SIZE`, often a quarter of its memory); or all buffers together do not fit. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or too much local memory.",
 	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Free the card, and look", Cost: "free", Told: "`clinfo` lists each device with its memory and the largest piece. Close other programs that compute or draw on it (`nvidia-smi` or the system's monitor lists them), restart this one; take the right device where several are listed."},
-		{Fix: "lower_batch_size", Title: "Smaller work for each call", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of it, again if need be; your own code: buffers below the largest piece, split in two."},
-		{Fix: "upgrade_version", Title: "It failed with little work and an empty card: driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the program's newest version; a restart of the machine after a crash of the driver."},
+		{Fix: "close_other_apps", Title: "Free the card", Cost: "free", Told: "`clinfo` lists each device with its memory and its largest buffer. Close other programs that use it, restart this one, and choose the right device if there are several."},
+		{Fix: "lower_batch_size", Title: "Lower the work size, batch or tile size", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of its present value. Your own code: keep buffers below the largest size."},
+		{Fix: "upgrade_version", Title: "If it still fails: update driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the newest version of the program; restart the machine after a driver crash."},
 	},
 	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
 }

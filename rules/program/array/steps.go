@@ -31,7 +31,7 @@ var JAX = program.Program{
 		"lower_batch_size":              step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles again for every shape"),
 		"gradient_checkpointing":        step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
 		"mixed_precision":               step.Paste("python", "model = Model(dtype=jnp.bfloat16)   # computes in 16 bit, keeps parameters in 32"),
-		"shard_training":                step.Paste("python", "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),
+		"shard_training":                step.Paste("python", "mesh = jax.sharding.Mesh(np.array(jax.devices()), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),
 		"efficient_attention":           stepsJAXAttention,
 		"limit_framework_preallocation": preallocation,
 	},
@@ -41,9 +41,9 @@ var JAX = program.Program{
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {
 	if onTPU(c) {
-		return []step.Step{{Kind: "text", Text: "Use a fused attention for TPU (jax.experimental.pallas.ops.tpu.splash_attention or flash_attention), or the model's option for it: it never writes the matrix of queries by keys."}}
+		return []step.Step{{Kind: "text", Text: "Use a fused attention for TPU (jax.experimental.pallas.ops.tpu.splash_attention or flash_attention), or the model's option for it: it does not store the matrix of queries by keys."}}
 	}
-	return []step.Step{{Kind: "python", Text: "out = jax.nn.dot_product_attention(q, k, v, implementation=\"cudnn\")   # 16-bit inputs; never writes the matrix of queries by keys"}}
+	return []step.Step{{Kind: "python", Text: "out = jax.nn.dot_product_attention(q, k, v, implementation=\"cudnn\")   # 16-bit inputs; does not store the matrix of queries by keys"}}
 }
 
 // TensorFlow is what is peculiar to TensorFlow.
@@ -77,7 +77,7 @@ var CuPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
 		"raise_memory_limit": step.Paste("python", "cupy.get_default_memory_pool().set_limit(size=0)   # no limit; CUPY_GPU_MEMORY_LIMIT sets it from outside"),
-		"empty_cache":        step.Paste("python", "del x, y   # whatever is no longer needed\ncupy.get_default_memory_pool().free_all_blocks()"),
+		"empty_cache":        step.Paste("python", "del x, y   # what is no longer needed\ncupy.get_default_memory_pool().free_all_blocks()"),
 	},
 	Checks: frameworkChecks,
 	Cards:  cupyCards,
@@ -87,7 +87,7 @@ var CuPy = program.Program{
 var ONNXRuntime = program.Program{
 	Name: "onnxruntime", Shown: "ONNX Runtime", Rank: 56,
 	Edits: "code", Script: "onnxruntime-script",
-	Titles:  map[string]string{"lower_num_workers": "Fewer sessions and threads"},
+	Titles:  map[string]string{"lower_num_workers": "Use fewer sessions and threads"},
 	Costs:   map[string]string{"lower_num_workers": "Less in parallel."},
 	Sources: program.Sources{"cli/command/container/opts.go": "--memory --memory-swap"},
 	Like:    []*program.Program{&Frameworks},
@@ -175,9 +175,9 @@ func halfBatch(c *ledger.Case) []step.Step {
 		if m := batchInShape.FindStringSubmatch(c.Explained.Sentence); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			if n == 1 {
-				return []step.Step{{Kind: "text", Text: "It is 1 already, as the shape shows: smaller samples are what is left."}}
+				return []step.Step{{Kind: "text", Text: "The shape shows that it is 1 already: use smaller samples."}}
 			}
-			return []step.Step{{Kind: "text", Text: fmt.Sprintf("The first number of the shape is the batch, %d now: %d (`model.fit(..., batch_size=%[2]d)`, `.batch(%[2]d)`, or the number of samples that is fed to the session at once).", n, n/2)}}
+			return []step.Step{{Kind: "text", Text: fmt.Sprintf("The first number of the shape is usually the batch, %d now: use %d (`model.fit(..., batch_size=%[2]d)`, `.batch(%[2]d)`, or the number of samples that is fed to the session at once).", n, n/2)}}
 		}
 	}
 	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=8)   # half of yours; a tf.data pipeline sets it by .batch(8)"}}

@@ -17,9 +17,9 @@ var (
 )
 
 var (
-	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Swap, if one alone is too large", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"}
-	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Let the page file grow", Told: "Task Manager, Performance, Memory: \"Committed\" at its end is the refusal. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, or 32768 to 65536 MB on an SSD; restart.", Cost: "Disk space"}
-	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "See whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "Much free and a number for `ulimit -v` or the last file: that limit refused; raise it. `unlimited` and `max`, and nothing free: the machine.", Cost: "A look is free"}
+	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"}
+	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, or 32768 to 65536 MB on an SSD; restart.", Cost: "Disk space"}
+	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "If much is free and `ulimit -v` or the last file shows a number, that limit refused: raise it. If they show `unlimited` and `max`, the machine was full.", Cost: "A look is free"}
 )
 
 // Linker is the linker of a build on Unix, whatever is built.
@@ -33,13 +33,13 @@ var Linker = program.Program{
 		{
 			ID: "linker/killed", Kinds: killed, Said: []string{"ld terminated with signal 9"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "killed the linker: {links} did not fit into RAM",
-			Means:    "`ld` was ended by signal 9, as the kernel does for want of RAM.{many} A linker holds all objects of a library at once, debug information included: several GB for projects as large as LLVM or Chromium. What was compiled is kept; nothing is wrong with the sources.",
-			Not:      "Cleaning and starting again (hours lost), another compiler version, or disk space.",
+			Headline: "killed the linker, most likely because {links} did not fit into RAM",
+			Means:    "`ld` got signal 9, usually from the kernel because RAM ran out.{many} A linker holds all objects of a library at once, debug information included: several GB for projects as large as LLVM or Chromium. Compiled files are kept; the sources are usually fine.",
+			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Go on with one at a time", Told: "In the same folder; only what is missing is made:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "Time"},
+				{Fix: "lower_build_jobs", Title: "Resume with one job at a time", Told: "In the same folder; only what is missing is built:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "Time"},
 				swap,
-				{Fix: "upgrade_version", Title: "A linker and a build that need less", Ways: []cause.Way{
+				{Fix: "upgrade_version", Title: "Use a linker and build options that need less memory", Ways: []cause.Way{
 					{For: "LLVM", Text: "`-DCMAKE_BUILD_TYPE=Release -DLLVM_USE_LINKER=lld`, with `-G Ninja` also `-DLLVM_PARALLEL_LINK_JOBS=1`; for debugging `-DLLVM_USE_SPLIT_DWARF=ON`"},
 					{For: "Rust from source", Text: "in config.toml `[llvm] optimize = true`, `link-shared = false`, `[rust] debuginfo-level = 0`"},
 					{For: "Others", Text: "`-fuse-ld=lld` or `mold`, no `-g`; GNU ld: `-Wl,--no-keep-memory`"},
@@ -52,10 +52,9 @@ var Linker = program.Program{
 			ID: "linker/exhausted", Kinds: refused, Said: []string{"final link failed", "/usr/bin/ld: out of memory"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "refused the linker memory: one link did not fit",
-			Means:    "GNU ld was refused memory: it holds all objects at once, with debug information several GB. A 32-bit toolchain ends at 2 to 4 GB, a container at its limit, however much RAM there is.",
-			Not:      "Fewer compile jobs alone: this is one process.",
+			Means:    "GNU ld was refused memory. It holds all objects at once, with debug information several GB. A 32-bit toolchain cannot use more than 2 to 4 GB, and a container no more than its limit, however much RAM there is.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "A linker that needs less", Told: "`-fuse-ld=lld` (or gold, mold) and no `-g`; with GNU ld `-Wl,--no-keep-memory -Wl,--reduce-memory-overheads`.", Cost: "None"},
+				{Fix: "upgrade_version", Title: "Use a linker that needs less memory", Told: "`-fuse-ld=lld` (or gold, mold) and no `-g`; with GNU ld `-Wl,--no-keep-memory -Wl,--reduce-memory-overheads`.", Cost: "None"},
 				swap, look,
 			},
 			Sources: []string{"binutils/ld/ld.texi"},
@@ -72,9 +71,9 @@ func links(c *ledger.Case) map[string]string {
 		}
 	}
 	if n > 1 {
-		return map[string]string{"links": "several links at once", "many": " Several were ended, so they ran side by side: their sum did not fit."}
+		return map[string]string{"links": "several links at once", "many": " Several were ended: their sum did not fit."}
 	}
-	return map[string]string{"links": "one link", "many": " The log shows one: fewer jobs help only as far as others ran beside it."}
+	return map[string]string{"links": "one link", "many": " The log shows one; fewer jobs help if others ran beside it."}
 }
 
 // MSVC is Microsoft's compiler and linker.
@@ -84,14 +83,14 @@ var MSVC = program.Program{
 	Cards: []cause.Card{{
 		ID: "msvc/heap", Kinds: refused,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "had no memory left while it built",
-		Means:    "Either the tools are the 32-bit ones, which end at 2 to 4 GB (the path says HostX86), or Windows can promise no more: RAM and page file together are taken, by many compilers at once as a rule. Nothing is wrong with the source unless one file is generated and huge.",
-		Not:      "A graphics card, or repairing Visual Studio.",
+		Headline: "ran out of memory during the build",
+		Means:    "Either the tools are the 32-bit ones, which cannot use more than 2 to 4 GB (the path says HostX86), or Windows reached its commit limit: RAM and page file together are taken, usually by many compilers at once. The source is usually fine, unless one generated file is huge.",
+		Not:      "Repairing Visual Studio.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "The 64-bit tools", Told: "CMake: `-A x64 -T host=x64` at the configuration; MSBuild: `/p:PreferredToolArchitecture=x64`; a prompt: \"x64 Native Tools\".", Cost: "None"},
-			{Fix: "lower_build_jobs", Title: "Fewer at once", Told: "`msbuild /m:1 /p:CL_MPCount=1`, `cmake --build . --parallel 2`; about 1 GB for each compiler, several for heavy templates.", Cost: "Time"},
+			{Fix: "upgrade_version", Title: "Use the 64-bit tools", Told: "CMake: `-A x64 -T host=x64` at the configuration; MSBuild: `/p:PreferredToolArchitecture=x64`; a prompt: \"x64 Native Tools\".", Cost: "None"},
+			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "`msbuild /m:1 /p:CL_MPCount=1`, `cmake --build . --parallel 2`; about 1 GB for each compiler, several for heavy templates.", Cost: "Time"},
 			page,
-			{Fix: "fix_shape", Title: "C1076, C3859: smaller units", Told: "Drop `/Zm`, split the generated file or the precompiled header; `/Zc:inline` and no `/GL` for large links.", Cost: "Some work"},
+			{Fix: "fix_shape", Title: "For C1076 or C3859, split the unit", Told: "Remove `/Zm`, split the generated file or the precompiled header; `/Zc:inline` and no `/GL` for large links.", Cost: "Some work"},
 		},
 		Sources: []string{"https://learn.microsoft.com/en-us/cpp/error-messages/compiler-errors-1/fatal-error-c1060", "https://learn.microsoft.com/en-us/cpp/error-messages/tool-errors/linker-tools-error-lnk1102"},
 	}},

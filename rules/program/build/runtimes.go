@@ -20,12 +20,12 @@ var (
 			{
 				ID: "dotnet/start", Kinds: nil, Said: []string{"GC heap initialization failed", "Failed to create CoreCLR"},
 				Cause: cause.HostMemory, Weight: cause.Decisive,
-				Headline: "did not start: the system refused it the room for its heap",
-				Means:    "At the start .NET reserves address space (256 GB from version 7 on), not memory. A limit of address space (`ulimit -v`, a phone's or a host's sandbox) or a container with a few MB refuses that; RAM may be free.",
-				Not:      "More RAM: nothing was used yet.",
+				Headline: "did not start: the system refused to reserve its heap",
+				Means:    "At the start .NET reserves address space (256 GB since version 7), not memory. A limit on address space (`ulimit -v`, a sandbox of the phone or host) or a very small container refuses that, even if RAM is free.",
 				Cures: []cause.Cure{
-					{Fix: "raise_memory_limit", Title: "Lift the limit of address space", Kind: "shell", Text: "ulimit -v unlimited", Told: "In the shell or service that starts it (systemd: `LimitAS=infinity`).", Cost: "None"},
-					{Fix: "lower_mem_fraction", Title: "Or reserve less", Kind: "shell", Text: "export DOTNET_GCHeapHardLimit=0x40000000   # 1 GiB, hexadecimal", Cost: "The heap ends there"},
+					{Fix: "raise_memory_limit", Title: "Remove the limit on address space", Kind: "shell", Text: "ulimit -v unlimited", Told: "In the shell or service that starts it (systemd: `LimitAS=infinity`).", Cost: "None"},
+					{Fix: "lower_mem_fraction", Title: "Reserve a smaller heap", Kind: "shell", Text: "export DOTNET_GCHeapHardLimit=0x40000000   # 1 GiB, hexadecimal", Cost: "The heap ends there"},
+					{Fix: "close_other_apps", Title: "Check which limit applies", Kind: "shell", Text: "ulimit -v; cat /sys/fs/cgroup/memory.max", Cost: "A look is free"},
 				},
 				Sources: []string{"https://github.com/dotnet/runtime/issues/85556", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
 			},
@@ -33,12 +33,12 @@ var (
 				ID: "dotnet/out-of-memory", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"System.OutOfMemoryException"},
 				Among:    []string{cause.HostMemory, cause.Unknown, cause.OversizedAllocation, cause.BatchTooLarge},
 				Headline: "was refused memory (OutOfMemoryException)",
-				Means:    "One of four: the process is 32 bit and ends at 2 GB (\"Prefer 32-bit\", x86); one array or string was to be too large; a container's limit, of which the heap takes 75 %; or the machine is full. The innermost frame names what was being made: a list or StringBuilder that grows doubles, so it needs the old and the new.",
-				Not:      "`GC.Collect()`: the runtime has done that before it gave up.",
+				Means:    "There are four usual reasons: the process is 32 bit and cannot use more than 2 GB (\"Prefer 32-bit\", x86); one array or string is too large; a container's limit, of which the heap takes 75 %; or the machine is full. The innermost frame shows what was allocated: a growing list or StringBuilder doubles, so it needs the old and the new copy.",
+				Not:      "`GC.Collect()`: the runtime collects before it gives up.",
 				Cures: []cause.Cure{
-					{Fix: "upgrade_version", Title: "Run it as 64 bit", Told: "Build for x64 (or AnyCPU without \"Prefer 32-bit\"); IIS: \"Enable 32-Bit Applications\" off. `Environment.Is64BitProcess` tells.", Cost: "None"},
-					{Fix: "stream_dataset", Title: "Hold less at once", Told: "Read and write streams in place of whole files and strings (`File.ReadLines`, `IAsyncEnumerable`), give lists a capacity, page through queries with `AsNoTracking()`.", Cost: "Some rewriting"},
-					{Fix: "empty_cache", Title: "It climbs over hours: see what is kept", Told: "`dotnet-counters monitor`, then `dotnet-gcdump collect`: events that are never unsubscribed, static caches, undisposed contexts.", Cost: "Some minutes"},
+					{Fix: "upgrade_version", Title: "Run it as a 64-bit process", Told: "Build for x64 (or AnyCPU without \"Prefer 32-bit\"); IIS: \"Enable 32-Bit Applications\" off. `Environment.Is64BitProcess` tells.", Cost: "None"},
+					{Fix: "stream_dataset", Title: "Use streams instead of whole files", Told: "Read and write streams instead of whole files and strings (`File.ReadLines`, `IAsyncEnumerable`), give lists a capacity, page through queries with `AsNoTracking()`.", Cost: "Some rewriting"},
+					{Fix: "empty_cache", Title: "If it grows over hours, find what is kept", Told: "`dotnet-counters monitor`, then `dotnet-gcdump collect`: events that are never unsubscribed, static caches, undisposed contexts.", Cost: "Some minutes"},
 					page,
 				},
 				Sources: []string{"https://learn.microsoft.com/en-us/dotnet/api/system.outofmemoryexception", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
@@ -53,20 +53,21 @@ var (
 				ID: "node/spawn", Kinds: refused, Said: []string{"spawn ENOMEM"},
 				Cause: cause.HostMemory, Weight: cause.Decisive,
 				Headline: "could not start a child process: the system is out of memory",
-				Means:    "ENOMEM from spawn is the system's refusal, not the heap's limit: to start a program the process is copied in name, and on a small server without swap that is refused although some is free.",
+				Means:    "ENOMEM from spawn means that the system refused, not the heap's limit. To start a program the kernel must be able to promise a copy of the process; a small server without swap refuses that even with some memory free.",
 				Not:      "`--max-old-space-size`: a larger heap leaves less for the child.",
-				Cures:    []cause.Cure{swap, {Fix: "lower_num_workers", Title: "Fewer processes", Told: "Test and build tools: `jest --maxWorkers=2`, `pm2 scale APP 1` (APP: its name), one build at a time.", Cost: "Time"}, look},
+				Cures:    []cause.Cure{swap, {Fix: "lower_num_workers", Title: "Run fewer processes", Told: "Test and build tools: `jest --maxWorkers=2`, `pm2 scale APP 1` (APP: its name), one build at a time.", Cost: "Time"}, look},
 				Sources:  []string{"https://nodejs.org/api/errors.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
 			},
 			{
 				ID: "node/buffer", Kinds: nil, Said: []string{"Array buffer allocation failed", "ERR_WORKER_OUT_OF_MEMORY"}, Unsaid: []string{"loadModel", "loading model", "(in promise)"},
 				Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "was refused one buffer, or a worker's heap was full",
-				Means:    "An ArrayBuffer lies outside the heap: one too large for V8 (2 to 8 GB by version), or many that wait for the collector. A worker thread has a heap limit of its own (`resourceLimits`), below that of the process.",
+				Means:    "An ArrayBuffer is outside the heap: either one is too large for V8 (2 to 8 GB by version), or many wait for the garbage collector. A worker thread has its own heap limit (`resourceLimits`).",
 				Not:      "`--max-old-space-size` for buffers: they are not in that heap.",
 				Cures: []cause.Cure{
-					{Fix: "stream_dataset", Title: "Streams in place of whole files", Told: "`fs.createReadStream` and pipes, `Buffer.allocUnsafe` of one size that is used again; parts of a file with `Blob.slice` in a browser.", Cost: "Some rewriting"},
-					{Fix: "raise_memory_limit", Title: "A worker's own limit", Told: "`new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: 4096 } })`; tools that start workers take `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
+					{Fix: "stream_dataset", Title: "Use streams instead of whole files", Told: "`fs.createReadStream` and pipes, `Buffer.allocUnsafe` of one size that is used again; parts of a file with `Blob.slice` in a browser.", Cost: "Some rewriting"},
+					{Fix: "raise_memory_limit", Title: "Raise the worker's own heap limit", Told: "In your own code pass `resourceLimits` with `maxOldGenerationSizeMb: 4096` to `new Worker()`; tools that start workers take `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
+					{Fix: "lower_num_workers", Title: "Handle fewer files or buffers at once", Told: "Limit how many promises or workers run side by side, and drop references to buffers that are done.", Cost: "Time"},
 				},
 				Sources: []string{"https://nodejs.org/api/worker_threads.html", "https://nodejs.org/api/buffer.html"},
 			},
@@ -80,12 +81,12 @@ var (
 			ID: "jvm/reserve", Kinds: refused, Said: []string{"Could not reserve enough space for"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 			Headline: "did not start: the heap that -Xmx asks for cannot be reserved[[: {asked}]]",
-			Means:    "The whole heap is reserved in one piece at the start. A 32-bit Java finds 1.2 to 1.6 GB in one piece at most, however much RAM there is (`java -version` says 64-Bit, or not); a 64-bit one is refused by a page file or container that is too small, or `ulimit -v`.",
+			Means:    "Java reserves the whole heap in one piece at the start. A 32-bit Java gets 1.2 to 1.6 GB in one piece at most, however much RAM there is (`java -version` says 64-Bit or not). A 64-bit one is refused if the page file, the container or `ulimit -v` is too small.",
 			Not:      "A larger -Xmx: that is what was refused.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "A 64-bit Java", Told: "Install the x64 build and see that `java -version` and JAVA_HOME find it first; launchers and IDEs have a setting of their own.", Cost: "Free"},
-				{Fix: "lower_mem_fraction", Title: "Or a smaller heap", Told: "`-Xmx1024m` where it is set: the command, `_JAVA_OPTIONS`, gradle.properties (`org.gradle.jvmargs`), studio.vmoptions, the launcher.", Cost: "Less room"},
-				page,
+				{Fix: "upgrade_version", Title: "Install a 64-bit Java", Told: "Install the x64 build and see that `java -version` and JAVA_HOME find it first; launchers and IDEs have a setting of their own.", Cost: "Free"},
+				{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx1024m`, or half of today's value, where it is set: the command, `_JAVA_OPTIONS`, gradle.properties (`org.gradle.jvmargs`), studio.vmoptions, the launcher.", Cost: "Less room"},
+				page, look,
 			},
 			Sources: []string{"openjdk/src/hotspot/share/memory/universe.cpp"},
 		}},
@@ -97,12 +98,11 @@ var (
 			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "was refused {asked} by the system",
-			Means:    "Go asked the system for {asked} more and was refused.{spread} That is the last piece: what fills the heap is in the frames below \"goroutine\" that do not begin with `runtime.`, and a slice that grows needs the old and the new.",
-			Not:      "A graphics card, or free disk space elsewhere.",
+			Means:    "Go asked the system for {asked} more and was refused.{spread} The frames below \"goroutine\" that do not begin with `runtime.` show what was allocating, which need not be what fills the heap.",
 			Cures: []cause.Cure{
 				page,
-				{Fix: "lower_batch_size", Title: "Less at once", Told: "A smaller input or part of it, fewer workers (`GOMAXPROCS=2`, or the tool's own option). Where it goes on growing with any input, it is the tool: its newest release, or a report with the whole trace.", Cost: "Time"},
-				{Fix: "lower_mem_fraction", Title: "Let Go collect earlier", Told: "`GOMEMLIMIT=12GiB` (four fifths of the RAM) and `GOGC=25`: trims what is garbage, not what is in use.", Cost: "Processor time"},
+				{Fix: "lower_batch_size", Title: "Use a smaller input or fewer workers", Told: "Part of the input, fewer workers (the tool's own option, or `GOMAXPROCS=2`), smaller caches. If it grows with any input, update the tool, or report the whole trace.", Cost: "Time"},
+				{Fix: "lower_mem_fraction", Title: "Let Go collect garbage earlier", Told: "`GOGC=25`, and with Go 1.19 or later `GOMEMLIMIT=12GiB` (12: four fifths of your RAM). It frees garbage only.", Cost: "Processor time"},
 				swap,
 			},
 			Figures: goHeap,
@@ -123,7 +123,7 @@ func goHeap(c *ledger.Case) map[string]string {
 	hex, _, _ = strings.Cut(hex, ",")
 	address, _ := strconv.ParseInt(hex, 16, 64)
 	if reserved := address - goArena; reserved >= 32<<30 && reserved < 1<<46 {
-		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ": no PC is a little too small for that, so a huge input or something that runs away."
+		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ", far more than most machines have: a huge input, or something that grows without end."
 	}
 	return told
 }

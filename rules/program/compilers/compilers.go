@@ -26,8 +26,8 @@ var buildTools = []buildTool{
 	{"buildroot", []string{"buildroot", "BR2_"}, "Buildroot", "`make BR2_JLEVEL=2`.", "https://buildroot.org/downloads/manual/manual.html"},
 	{"portage", []string{"emerge", "/var/tmp/portage/"}, "Portage", "`MAKEOPTS=\"-j2\" emerge --jobs=1 PACKAGE` (what you build), or for good in /etc/portage/make.conf.", "https://wiki.gentoo.org/wiki/MAKEOPTS"},
 	{"vcpkg", []string{"vcpkg"}, "vcpkg", "`export VCPKG_MAX_CONCURRENCY=2` before the command.", "https://learn.microsoft.com/en-us/vcpkg/users/config-environment"},
-	{"homebrew", []string{"Homebrew", "brew install"}, "Homebrew", "`HOMEBREW_MAKE_JOBS=2 brew install PACKAGE` (what you build); better a bottle, which needs no compiler.", "https://docs.brew.sh/Manpage"},
-	{"cargo", []string{"cargo", "rustc", "could not compile"}, "Cargo", "`cargo build -j 2`, with the options you had. One large crate alone: `lto = false`, `codegen-units = 16` and `debug = 1` in its profile in Cargo.toml.", "https://doc.rust-lang.org/cargo/reference/profiles.html"},
+	{"homebrew", []string{"Homebrew", "brew install"}, "Homebrew", "`HOMEBREW_MAKE_JOBS=2 brew install PACKAGE` (what you build); better use a bottle, which needs no compiler.", "https://docs.brew.sh/Manpage"},
+	{"cargo", []string{"cargo", "rustc", "could not compile"}, "Cargo", "`cargo build -j 2`, with the options you had. If one large crate alone is too much: `lto = false`, `codegen-units = 16` and `debug = 1` in its profile in Cargo.toml.", "https://doc.rust-lang.org/cargo/reference/profiles.html"},
 	{"cmake", []string{"Building CXX object", "Building C object", "CMakeFiles/"}, "What CMake calls (make or ninja)", "`cmake --build . --parallel 2` in the build folder (`make -j2`, `ninja -j2` are the same); a script or package that calls it: `export CMAKE_BUILD_PARALLEL_LEVEL=2 MAKEFLAGS=-j2` before it.", "cmake/Help/manual/cmake.1.rst"},
 	{"ninja", []string{"ninja: build stopped", "FAILED: "}, "ninja", "`ninja -j2`; through CMake `cmake --build . --parallel 2`.", "ninja/doc/manual.asciidoc"},
 	{"make", []string{"make[", "make: ***", "gmake: ***"}, "make", "`make -j2`; in a script that calls it, `export MAKEFLAGS=-j2` before it.", "https://www.gnu.org/software/make/manual/make.html"},
@@ -35,12 +35,12 @@ var buildTools = []buildTool{
 
 // OfLinux are cards for logs that show the kernel's victim, and no build.
 func OfLinux() []cause.Card {
-	return cards("linux", "killed a compiler: too many ran at once for the RAM", buildTools)
+	return cards("linux", "killed a compiler: the build needed more RAM than it had", buildTools)
 }
 
 // OfBuild are cards for logs that prove a build, which make's own lines do not.
 func OfBuild() []cause.Card {
-	return cards("build", "was ended: too many compilers at once for the RAM", buildTools[:len(buildTools)-1])
+	return cards("build", "was ended: its compilers needed more RAM than there was", buildTools[:len(buildTools)-1])
 }
 
 func cards(program, headline string, tools []buildTool) []cause.Card {
@@ -50,12 +50,12 @@ func cards(program, headline string, tools []buildTool) []cause.Card {
 			ID: program + "/" + t.name, Kinds: []fact.Kind{fact.BuildKilled}, Said: t.said, Unsaid: []string{"Building wheel", "pip install", "setup.py", "cicc", "cudafe", ".cu.o", "Building CUDA object"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: headline,
-			Means:    "The kernel ended a compiler, for RAM. " + t.shown + " starts as many as there are cores, and each takes what its file needs: about 1 GB for heavy C++ templates, several for generated code or a large crate. Nothing is wrong with the sources.",
-			Not:      "A graphics card, another compiler version, or cleaning: what is finished is kept.",
+			Means:    "The kernel ended a compiler because RAM ran out. " + t.shown + " usually starts one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, several for generated code or a large crate. The sources are usually fine.",
+			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Fewer at once", Told: t.fewer + " One for every 2 GB of RAM.", Cost: "A longer build"},
-				{Fix: "add_swap", Title: "Swap, if one file alone is too large", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"},
-				{Fix: "raise_memory_limit", Title: "In a container, WSL or on CI: its memory", Told: "The limit is theirs, not the machine's: `docker run --memory`, Docker Desktop's settings, `memory=` in .wslconfig, a larger runner. `sudo dmesg -T | grep -i 'killed process'` on the host says which.", Cost: "Less for the rest"},
+				{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: t.fewer + " One job for every 2 GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
+				{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"},
+				{Fix: "raise_memory_limit", Title: "In a container, WSL or CI, raise its memory", Told: "`docker run --memory`, Docker Desktop's settings, `memory=` in .wslconfig, a larger runner. `sudo dmesg -T | grep -i 'killed process'` on the host shows whether a limit (\"Memory cgroup\") or the machine was full.", Cost: "Less for the rest"},
 			},
 			Sources: []string{"gcc/gcc.cc", t.source},
 		})

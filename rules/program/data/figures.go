@@ -26,7 +26,7 @@ func glutenFigures(c *ledger.Case) map[string]string {
 		name, _, _ := strings.Cut(strings.TrimSpace(worst.Text), ":")
 		told["worst"], told["held"] = quote.Told(name), units.Amount(held)
 		if held*10 >= pool*9 {
-			told["alone"] = ", nearly all: one task alone, so others are not what is in its way"
+			told["alone"] = ", nearly all of it"
 		}
 	}
 	return told

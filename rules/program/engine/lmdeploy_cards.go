@@ -72,17 +72,17 @@ func fourBits(c *ledger.Case) bool {
 }
 
 var (
-	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Give the cache a smaller share", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
-	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Bound session and batch", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
-	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Limit the session", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
+	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
+	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Lower `session_len` and `max_batch_size`", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
+	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Lower `session_len`", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
 	lmdeployQuant  = where(when.Not(fourBits), cause.Cure{
-		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
+		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "About a quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",
 	})
 	lmdeploySplit = inLMDeploy("multi_gpu", "Split it over two cards", "tp=2", "--tp 2", "needs a second card")
 	// lmdeployFree is for boards on which card and system share one memory, too.
-	lmdeployFree  = cause.Cure{Fix: "close_other_apps", Title: "See what is on the card before the start", Told: "`nvidia-smi`; on a Jetson, whose card uses the board's RAM, `free -h`: end other engines, close desktop and browser.", Cost: "free"}
-	lmdeployTorch = cause.Cure{Fix: "upgrade_version", Title: "Or the other engine", Told: "`--backend pytorch` in place of TurboMind (without `--model-format`); some boards and models run there only.", Cost: "slower"}
+	lmdeployFree  = cause.Cure{Fix: "close_other_apps", Title: "Check what is on the card before the start", Told: "`nvidia-smi`; on a Jetson, whose GPU uses the RAM, `free -h`. End other engines, close desktop and browser.", Cost: "free"}
+	lmdeployTorch = cause.Cure{Fix: "upgrade_version", Title: "Or use the PyTorch engine", Told: "`--backend pytorch` in place of TurboMind (without `--model-format`); some boards and models need it.", Cost: "slower"}
 )
 
 // lmdeployCards are LMDeploy's.
@@ -90,11 +90,11 @@ var lmdeployCards = []cause.Card{
 	{
 		ID: "lmdeploy/no-cache", Kinds: []fact.Kind{fact.LMDeployCache},
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Headline: "did not start: after the weights nothing is left for its cache",
-		Means:    "LMDeploy's PyTorch engine measures what is free once the weights are in, sets room for a prefill aside, and shares the rest. Here nothing was left to share: weights or prefill take it all, or another program is on the card.",
+		Headline: "did not start: after the weights nothing is left for the KV cache",
+		Means:    "LMDeploy's PyTorch engine measures what is free after the weights, reserves memory for a prefill, and gives the KV cache a share of the rest. Here nothing was left: weights or prefill take it all, or another program is on the card.",
 		Not:      "A larger `--cache-max-entry-count`: it is a share of what is left.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_batched_tokens", Title: "Set less aside for prefill", Told: "8192 tokens is the default; added to `lmdeploy serve api_server`:", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `--max-prefill-token-num`", Told: "8192 is the default. Added to `lmdeploy serve api_server`:", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
 			lmdeployQuant, lmdeploySplit,
 		},
 		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/executor/base.py", lmdeployMessages},
@@ -103,11 +103,11 @@ var lmdeployCards = []cause.Card{
 		ID: "lmdeploy/notebook", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"ipykernel/", "IPython/core/", "ipython-input-"},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory in a notebook",
-		Means:    "TurboMind names no size.[[ Its cache's share is set to {cache_share}.]] In a notebook the first suspect is the kernel itself: an engine that was made in it keeps weights and cache, `del` does not free it, and a failed start can leave its part on the card.",
+		Means:    "TurboMind names no size.[[ `cache_max_entry_count` is {cache_share}.]] In a notebook check the kernel first: an engine created in it earlier keeps weights and KV cache, `del` does not free them, and a failed start can leave a part on the card.",
 		Figures:  lmdeploySet,
-		Not:      "`torch.cuda.empty_cache()`: this memory is not PyTorch's.",
+		Not:      "`torch.cuda.empty_cache()`: TurboMind does not use PyTorch's allocator.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Restart the kernel", Told: "Kernel, Restart; `nvidia-smi` must then show the card empty. Run only the cell that makes the engine. If it works now, it was the one before.", Cost: "free"},
+			{Fix: "restart_session", Title: "Restart the kernel", Told: "Then `nvidia-smi` must show the card empty. Run only the cell that creates the engine.", Cost: "free"},
 			lmdeployShare, lmdeployQuant,
 		},
 		Sources: []string{lmdeployFAQ, lmdeployIssues + "1593"},
@@ -115,12 +115,12 @@ var lmdeployCards = []cause.Card{
 	{
 		ID: "lmdeploy/small-share", Kinds: []fact.Kind{fact.TurboMind}, If: shareBelow(0.31), Figures: lmdeploySet,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "filled the card with weights: its cache is small already",
-		Means:    "TurboMind names no size, but its cache may take only {cache_share} of what the weights leave, so the cache is not what is too large. Weights and the buffers for[[ {sequences} requests at once]][[ of up to {session} tokens]] fill the card, or something else is on it: `nvidia-smi` before the start tells.",
+		Headline: "was refused graphics memory, although the share of its KV cache is small",
+		Means:    "TurboMind names no size. Its KV cache may take only {cache_share} of what the weights leave, so it is hardly the cache. Either weights and buffers[[ for {sequences} requests at once]][[ of up to {session} tokens]] fill the card, or something else is on it: `nvidia-smi` before the start shows.",
 		Not:      "A still smaller `cache_max_entry_count`.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ checkpoint from huggingface.co with `model_format=\"awq\"`, or make one with `lmdeploy lite auto_awq`.", Cost: "slight loss of quality"},
-			{Fix: "lower_batch_size", Title: "Fewer requests at a time", Ways: []cause.Way{{For: "Python", Text: "`TurbomindEngineConfig(max_batch_size=8, ...)`, beside your own arguments."}, {For: "Server", Text: "`--max-batch-size 8`."}}, Cost: "others wait"},
+			{Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "About a quarter of 16 bit: an AWQ checkpoint from huggingface.co with `model_format=\"awq\"`, or make one with `lmdeploy lite auto_awq`.", Cost: "slight loss of quality"},
+			{Fix: "lower_batch_size", Title: "Lower `max_batch_size`", Ways: []cause.Way{{For: "Python", Text: "`TurbomindEngineConfig(max_batch_size=8, ...)`, beside your own arguments."}, {For: "Server", Text: "`--max-batch-size 8`."}}, Cost: "others wait"},
 			lmdeploySplit,
 		},
 		Sources: []string{lmdeployFAQ, lmdeployMessages, lmdeployIssues + "1459"},
@@ -129,9 +129,9 @@ var lmdeployCards = []cause.Card{
 		ID: "lmdeploy/turbomind-weights", Kinds: []fact.Kind{fact.TurboMind}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" }, Figures: lmdeploySet,
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "was refused graphics memory for weights or fixed buffers",
-		Means:    "memory_utils.cu is where weights and fixed buffers are taken; the message has no size and no card. Either less is free than the weights need (16 bit: 2 GB per billion parameters), or something is on the card already, such as an earlier start[[ (the cache's share is {cache_share})]].",
+		Means:    "memory_utils.cu allocates weights and fixed buffers; the message names neither a size nor the card. Either less is free than the weights need (2 GB per billion parameters at 16 bit), or something is on the card already, such as an earlier start[[ (`cache_max_entry_count` is {cache_share})]].",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Look what is on the card", Told: "It should be empty before the start; a Python process of yours that should be gone: `kill PID`.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Check what is on the card", Told: "It should be empty before the start. End an old Python process of yours with `kill PID`.", Kind: "shell", Text: look, Cost: "free"},
 			lmdeployShare, lmdeployQuant,
 		},
 		Sources: []string{lmdeployFAQ, lmdeployIssues + "2236"},
@@ -139,9 +139,9 @@ var lmdeployCards = []cause.Card{
 	{
 		ID: "lmdeploy/turbomind", Kinds: []fact.Kind{fact.TurboMind}, Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Headline: "found no graphics memory left beside its cache",
-		Means:    "The message names no size. TurboMind's cache takes a share of what is free after the weights,[[ here {share_here};]] what comes later (buffers[[ for a session of {long} tokens]], a vision model, another program) must do with the rest.[[ {fits}]] LMDeploy's own FAQ names that share for this line.",
-		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: this memory is not PyTorch's.[[ {bits}]]",
+		Headline: "was refused graphics memory in TurboMind",
+		Means:    "The message names no size. TurboMind's KV cache takes a share of what is free after the weights[[ (here {share_here})]]; buffers[[ for a session of {long} tokens]], a vision model or another program have only the rest.[[ {fits}]] LMDeploy's FAQ recommends to lower that share for this error.",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
 		Cures:    []cause.Cure{lmdeployShare, lmdeployLength, lmdeployOne, lmdeployFree, lmdeployQuant, lmdeployTorch},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
@@ -171,25 +171,25 @@ var mlcFits = func(c *ledger.Case) bool { return mlcNeeds(c)["need_share"] != ""
 var mlcCards = []cause.Card{{
 	ID: "mlc-llm/device", Said: []string{"vulkan_buffer.cc", "vulkan_device.cc", "cuda_device_api.cc", "rocm_device_api.cc", "opencl_device_api.cc", "metal_device_api.mm", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "CL_OUT_OF_RESOURCES"}, If: ledger.OnCard,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of the graphics card's memory",
-	Means:    "TVM's runtime, on which MLC LLM runs, asked the driver for a buffer and was refused; it names no size. With q4f16_1 weights, cache and work a model of 3 billion parameters takes 2 to 3 GB, 7 billion 5 to 6, 13 billion 9 to 10. Where processor graphics stand beside a card, it may also be the wrong one of the two.",
-	Not:      "The hint about stack traces: it explains nothing here. A driver installed again, PyTorch's variables.",
+	Headline: "ran out of graphics memory",
+	Means:    "TVM, the runtime of MLC LLM, asked the driver for a buffer and was refused; it names no size. At q4f16_1 a model of 3 billion parameters takes 2 to 3 GB with KV cache and activations, 7 billion 5 to 6, 13 billion 9 to 10. With integrated graphics beside a card it may also use the wrong one.",
+	Not:      "Reinstalling the driver, or PyTorch's allocator variables: MLC LLM does not use PyTorch.",
 	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "A model that the card holds", Told: "2 GB: 1 billion parameters; 4 GB: 3 billion; 6 GB: 7 billion at `q4f16_1`, or at `q3f16_1`, the smallest. Before that look at what uses the card (Windows: Task Manager, Performance, GPU, dedicated memory) and close it.", Cost: "quality"},
-		{Fix: "select_gpu", Title: "See that it is the right card", Told: "`--device vulkan:1` (or `:0`) chooses; cards are numbered as the driver lists them (`vulkaninfo --summary`).", Cost: "free"},
-		{Fix: "lower_context", Title: "In current versions: a shorter context", Told: "The builds of 2023 fixed it when the model was compiled: update first. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
+		{Fix: "use_smaller_model", Title: "Use a model that fits the card", Told: "At `q4f16_1` a 2 GB card holds 1 billion parameters, 4 GB 3 billion, 6 GB 7 billion; `q3f16_1` is smaller still. First close what else uses the card (Windows: Task Manager, Performance, GPU).", Cost: "quality"},
+		{Fix: "select_gpu", Title: "Check that it uses the right card", Told: "`--device vulkan:1` (or `:0`) selects it; `vulkaninfo --summary` lists the numbers.", Cost: "free"},
+		{Fix: "lower_context", Title: "Or lower the context length", Told: "Update builds of 2023 first: they fixed it when the model was compiled. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
 	},
 	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/chat.py", "https://github.com/apache/tvm/blob/main/src/runtime/vulkan/vulkan_buffer.cc", "https://huggingface.co/mlc-ai"},
 }, {
 	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
 	Headline: "did not start: it needs {need} and may use {limit}",
-	Means:    "Weights {weights} and buffers for one chunk of a prompt {buffer} are {need}; MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[; from 0.85, a share above {need_share} would hold that, and leave the cache hardly anything]][[; from 0.85, even a share of 1 would not do, it would take {past}]].",
-	Not:      "A shorter context alone: the cache is not counted in this sum.",
+	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[. If it is 0.85 now, a share above {need_share} would hold that but leave hardly any KV cache]][[. If it is 0.85 now, even a share of 1 is not enough: {past} would be needed]].",
+	Not:      "A shorter context alone: the KV cache is not part of this sum.",
 	Cures: []cause.Cure{
-		{Fix: "lower_max_batched_tokens", Title: "Read prompts in smaller chunks", Told: "The buffers shrink with it; beside your other options:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"},
-		{Fix: "use_lower_quant", Title: "Fewer bits", Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"},
-		{Fix: "raise_gpu_memory_utilization", Title: "A larger share", If: mlcFits, Told: "If nothing else needs the card:", Kind: "config", Text: `--overrides "gpu_memory_utilization=0.95;prefill_chunk_size=512"`, Cost: "less for the desktop and others"},
-		{Fix: "multi_gpu", Title: "Split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"},
+		{Fix: "lower_max_batched_tokens", Title: "Lower `prefill_chunk_size`", Told: "The buffers shrink with it. Added to your command:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"},
+		{Fix: "use_lower_quant", Title: "Or use fewer bits", Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"},
+		{Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization`", If: mlcFits, Told: "If nothing else needs the card:", Kind: "config", Text: `--overrides "gpu_memory_utilization=0.95;prefill_chunk_size=512"`, Cost: "less for the desktop and others"},
+		{Fix: "multi_gpu", Title: "Or split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"},
 	},
 	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/cpp/serve/config.cc", "https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/serve.py"},
 }}

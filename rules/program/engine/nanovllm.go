@@ -29,13 +29,12 @@ var NanoVLLM = program.Program{
 	Cards: []cause.Card{{
 		ID: "nano-vllm/prefill", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"prefill", "layer.mlp(", "self.gate_up_proj(", "self.mlp("}, Figures: promptFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card in a layer of the prefill: all tokens of the prompt at once",
-		Means:    "A layer works on every token of the step together, and the widest piece is gate and up of the MLP in one: tokens x 2 x MLP width x 2 bytes. {asked} is about {tokens} tokens of a model of 8 billion (MLP width 14,336).[[ {mine} of {total} was taken: weights, and what the layers keep.]] A cache in system memory does not change that.",
-		Not:      "`expandable_segments`[[: {slack} lies unused]]; a smaller KV cache, where it is in system memory already.",
+		Headline: "ran out of graphics memory in a layer of the prefill",
+		Means:    "A layer computes all tokens of the step at once. Its widest tensor is gate and up of the MLP together: tokens x 2 x MLP width x 2 bytes. {asked} is about {tokens} tokens in a model of 8 billion parameters (MLP width 14,336).[[ {mine} of {total} was in use.]]",
 		Cures: []cause.Cure{
-			{Fix: "chunked_prefill", Title: "Compute the MLP in pieces of the prompt", Told: "Each token goes through the MLP by itself, so the result is the same; of 8,192 tokens that piece takes about 0.44 GiB in such a model:", Cost: "hardly slower", Own: true},
-			{Fix: "lower_max_batched_tokens", Title: "Or fewer tokens in a step", Told: "Prompts longer than that are then refused, or read in several steps, as your version has it:", Cost: "shorter prompts", Own: true},
-			{Fix: "use_smaller_model", Title: "Or smaller weights", Told: "A model of 4 billion takes half; nano-vllm itself loads no quantised checkpoints.", Cost: "lower quality"},
+			{Fix: "chunked_prefill", Title: "Compute the MLP in pieces of the prompt", Told: "Each token goes through the MLP by itself, so the result is the same. 8,192 tokens take about 0.44 GiB in such a model. In nanovllm/models:", Cost: "hardly slower", Own: true},
+			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_num_batched_tokens`", Told: "Longer prompts are then refused or read in several steps, depending on the version:", Cost: "shorter prompts", Own: true},
+			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "nano-vllm itself loads no quantised checkpoints.", Cost: "lower quality"},
 		},
 		Sources: []string{"nanovllm/config.py", "nanovllm/engine/model_runner.py", "nanovllm/models/qwen3.py"},
 	}},

@@ -35,7 +35,7 @@ func sglangLoading(c *ledger.Case) bool { return sglangCard(c) && !c.Contains("p
 func sglangWeights(c *ledger.Case) map[string]string {
 	out := map[string]string{"before": "", "took": "", "floor": "", "now": "", "whole": ""}
 	f := c.F()
-	out["unset"] = "This is 0.05 above a usual default; if you set a share of your own, go up from that by 0.05 at a time. Where processor and graphics share one memory (DGX Spark, Jetson), leave the system 8 to 16 GB."
+	out["unset"] = "This is 0.05 above a usual default; if you set a share of your own, raise that by 0.05 at a time. Where CPU and GPU share one memory (DGX Spark, Jetson), leave the system 8 to 16 GB."
 	if u, ok := shareSet(c); ok {
 		out["now"], out["unset"] = fmt.Sprintf("%g", u), ""
 	}
@@ -97,35 +97,35 @@ func sglangSpace(c *ledger.Case) map[string]string {
 }
 
 var (
-	sglangLess  = as("lower_mem_fraction", "Leave more of the card outside the static share", "", "a smaller KV pool")
-	sglangChunk = as("lower_max_batched_tokens", "Read prompts in smaller chunks", "", "slower long prompts")
-	sglangFewer = as("lower_max_num_seqs", "Run fewer requests at a time", "", "others wait")
+	sglangLess  = as("lower_mem_fraction", "Lower `--mem-fraction-static`", "", "a smaller KV pool")
+	sglangChunk = as("lower_max_batched_tokens", "Lower `--chunked-prefill-size`", "", "slower long prompts")
+	sglangFewer = as("lower_max_num_seqs", "Lower `--max-running-requests`", "", "others wait")
 	sglangQuant = as("use_lower_quant", "Load smaller weights", "", "slight loss of quality")
-	sglangSplit = as("multi_gpu", "Split it over more cards", "", "needs them")
-	sglangWho   = cause.Cure{Fix: "close_other_apps", Title: "See who else is on the card", Told: "Another server, a trainer, or workers of an earlier start: end what is yours.", Kind: "shell", Text: look, Cost: "free"}
+	sglangSplit = as("multi_gpu", "Split it over more cards", "", "needs more cards")
+	sglangWho   = cause.Cure{Fix: "close_other_apps", Title: "Check what else is on the card", Told: "Another server, a trainer, or workers of an earlier start: end what is yours.", Kind: "shell", Text: look, Cost: "free"}
 )
 
 // pageCures are what gets round tokens that are counted in pages.
 func pageCures(update cause.Cure, backends string) []cause.Cure {
 	return []cause.Cure{
 		update,
-		as("lower_max_num_seqs", "Until then: fewer requests at a time", "Each running request can need a page of its own. With `--schedule-conservativeness 1.3` beside it SGLang expects longer answers before it takes in another.", "others wait"),
-		{Fix: "lower_max_batched_tokens", Title: "Or pages of one token", Told: backends, Kind: "config", Text: "--page-size 1", Cost: "a little speed"},
+		as("lower_max_num_seqs", "Until then lower `--max-running-requests`", "Each running request can need a page of its own. Add `--schedule-conservativeness 1.3`: SGLang then expects longer answers before it admits another request.", "others wait"),
+		{Fix: "lower_max_batched_tokens", Title: "Or set `--page-size 1`", Told: backends, Kind: "config", Text: "--page-size 1", Cost: "a little speed"},
 	}
 }
 
 // sglangBackends says which kernels work with pages of one token.
 const sglangBackends = "Where the attention backend allows it (FlashInfer and Triton do; FlashMLA wants 64, Cutlass MLA 128):"
 
-var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was fixed in April and again in June 2025 (pull requests 5081, 7397); a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart")
+var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was fixed in April and again in June 2025 (pull requests 5081, 7397); if a later version still does it, report it with the `server_args` line and both numbers.", "a restart")
 
 // sglangTokenCards are about the token pool and what SGLang counts itself.
 var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages-jax", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"sgl_jax/", "sgl_jax."}, If: sglangCounted(""), Figures: sglangPages,
 		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
-		Means:    "This is the token pool, not the memory of the TPU as such. With pages each running request takes whole ones:[[ {there} tokens are {pages} tokens,]] and a step for more requests than pages are free finds none, though tokens are. The scheduler should have put requests back before that; some versions count tokens where they need pages.",
-		Not:      "`--mem-fraction-static` lower: it makes the pool smaller.",
+		Means:    "The token pool is full, not the TPU's memory. Each running request takes whole pages:[[ {there} tokens are {pages} tokens,]] so a step for more requests than free pages fails although tokens are free. The scheduler should have put requests back before; some versions count tokens instead of pages.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures: pageCures(cause.Cure{
 			Fix: "upgrade_version", Title: "Update sglang-jax", Told: "`git pull` in its folder and install it again; if the newest still does it, report it with both numbers and the page size.", Cost: "a restart",
 		}, "If the model runs with it:"),
@@ -134,54 +134,54 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted("Prefill"), Figures: sglangPages,
 		Headline: "refused {wanted} tokens of prompts although {there} are free: it counts pages",
-		Means:    "This is the token pool, not the card's memory. With `--page-size` above 1 every request takes whole pages:[[ {there} free tokens are {pages} tokens,]] and a batch of many short prompts needs more pages than that though fewer tokens. The scheduler should have seen it; several versions counted tokens instead.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller. Smaller weights: the card is not what is full.",
+		Means:    "The token pool is full, not the card's memory. With `--page-size` above 1 every request takes whole pages:[[ {there} free tokens are {pages} tokens,]] and a batch of many short prompts can need more pages than that. The scheduler should have noticed; several versions count tokens instead of pages.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures:    pageCures(sglangUpdate, sglangBackends),
 		Sources:  []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/7353"}, Solved: 1,
 	},
 	{
 		ID: "sglang/pages", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted(""), Figures: sglangPages,
 		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
-		Means:    "This is the token pool, not the card's memory. A decode step wants one token for each running request, here {wanted}, and a request at the end of its page needs a new one:[[ {there} free tokens are {pages} tokens,]] fewer pages than requests. SGLang should have put requests back into the queue before that, and in some versions counts wrongly.",
+		Means:    "The token pool is full, not the card's memory. A decode step needs one token for each running request, here {wanted}, and a request at the end of its page needs a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have put requests back into the queue before; some versions count wrongly.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
-		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart"),
+		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; if a later version still does it, report it with the `server_args` line and both numbers.", "a restart"),
 			sglangBackends),
 		Sources: []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
 	},
 	{
 		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of its token pool in the middle of answers",
-		Means:    "Not the card's memory as such, but the pool of KV tokens had no room for the next step of all running requests[[: {wanted} wanted, {there} left]]. SGLang takes in requests by a guess of how long answers get, and guessed too short for this load.",
-		Not:      "A lower `--mem-fraction-static`, the advice for other failures: it makes the pool smaller.",
+		Headline: "ran out of its token pool while generating",
+		Means:    "The pool of KV tokens had no room for the next step of the running requests[[: {wanted} wanted, {there} left]]. The card itself need not be full. SGLang admits requests by an estimate of how long answers get; usually that estimate was too short for this load.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Take in fewer requests at a time", "And more carefully, with `--schedule-conservativeness 1.3` beside it.", "others wait"),
-			as("raise_mem_fraction", "Or a larger pool", "If the card shows a few GB free while it serves.", "less for graphs and requests"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "About twice the tokens in the same pool.", "a little quality"),
+			as("lower_max_num_seqs", "Lower `--max-running-requests`", "Add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "If `nvidia-smi` shows a few GB free while it serves.", "less for graphs and requests"),
+			as("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens fit in the same pool.", "a little quality"),
 		},
 		Sources: []string{sglangTuning},
 	},
 	{
 		ID: "sglang/slots", Kinds: []fact.Kind{fact.SGLangSlots},
-		Headline: "ran out of request slots, which are no memory",
-		Means:    "The table of running requests has a row for each of `--max-running-requests`, and a batch wanted more rows than were free. The card is not full. The scheduler should not let that happen: some versions lose rows (with speculative decoding, pipelines or prefill apart from decode), or count them too high.",
-		Not:      "`--mem-fraction-static`, smaller weights: no byte was refused.",
+		Headline: "ran out of request slots, not of memory",
+		Means:    "The table of running requests has `--max-running-requests` slots, and a batch needed more than were free. No memory was refused. The scheduler should prevent this; some versions lose slots (with speculative decoding, pipeline parallelism or disaggregated prefill) or count too many.",
+		Not:      "`--mem-fraction-static` or smaller weights: no memory was refused.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Set fewer requests, as the message says", "It keeps the scheduler away from the last rows.", "others wait"),
-			as("upgrade_version", "Update SGLang", "If it comes back after some hours, rows are lost: that is a fault to report with the `server_args` line.", "a restart"),
-			{Fix: "restart_session", Title: "Until then: see whether rows are lost, and restart", Told: "They are if `#running-req` in the last `Decode batch` lines is far below `--max-running-requests`. A restart brings them back; speculative decoding off is a test.", Cost: "running requests end"},
+			as("lower_max_num_seqs", "Lower `--max-running-requests`, as the message says", "The scheduler then stays away from the last slots.", "others wait"),
+			as("upgrade_version", "Update SGLang", "If it comes back after some hours, slots are lost: report it with the `server_args` line.", "a restart"),
+			{Fix: "restart_session", Title: "Until then check for lost slots, and restart", Told: "Slots are lost if `#running-req` in the last `Decode batch` lines is far below `--max-running-requests`. A restart brings them back. As a test turn off speculative decoding.", Cost: "running requests end"},
 		},
 		Sources: []string{sglangCode + "mem_cache/memory_pool.py", sglangThread + "issues/10408"},
 	},
 	{
 		ID: "sglang/workspace", Kinds: []fact.Kind{fact.FlashInferWorkspace}, Figures: sglangSpace,
-		Headline: "needed more of FlashInfer's workspace than it has",
-		Means:    "FlashInfer works in a buffer of fixed size, 384 MiB unless set (512 for some models), and this batch of prompts needed {asked} for one part of it. The card need not be full; the buffer is too small for the batch.",
+		Headline: "needed more than FlashInfer's workspace holds",
+		Means:    "FlashInfer works in a buffer of fixed size, 384 MiB unless set (512 for some models). This batch needed {asked} of it in one part. The card need not be full; the buffer is too small for the batch.",
 		Not:      "Smaller weights or a smaller KV pool: the buffer keeps its size.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Enlarge the buffer", Told: "In bytes, before the start. Versions before late 2025 may not read it: update those, larger models got more by default.", Kind: "env", Text: "export SGLANG_FLASHINFER_WORKSPACE_SIZE={twice}", Cost: "that much of the card"},
+			{Fix: "upgrade_version", Title: "Enlarge FlashInfer's workspace", Told: "In bytes, before the start. Versions before late 2025 may not read it: update those.", Kind: "env", Text: "export SGLANG_FLASHINFER_WORKSPACE_SIZE={twice}", Cost: "that much of the card"},
 			sglangChunk,
-			as("lower_max_num_seqs", "Or fewer requests at a time", "", "others wait"),
+			as("lower_max_num_seqs", "Or lower `--max-running-requests`", "", "others wait"),
 		},
 		Sources: []string{sglangCode + "environ.py", sglangCode + "layers/attention/flashinfer_backend.py", sglangThread + "issues/2102"},
 	},
@@ -191,27 +191,27 @@ var sglangTokenCards = []cause.Card{
 var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/floor", Kinds: []fact.Kind{fact.SGLangStatic}, If: func(c *ledger.Case) bool { return sglangWeights(c)["floor"] != "" }, Figures: sglangWeights,
-		Headline: "did not start: its weights leave nothing of the static share for the KV pool",
-		Means:    "The static share is for weights and KV pool together.[[ The weights took {took} of the {before} that was free before them.]] They need {floor} of it, so the share has to be above that[[; it is {now}]]: higher, not lower. What it adds over {floor} is the pool, what it leaves to 1 is for CUDA graphs and requests.",
-		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later; a shorter context: the pool is sized by the share.",
+		Headline: "did not start: its weights leave nothing of the static share for the KV cache pool",
+		Means:    "The static share is for weights and KV cache pool together.[[ The weights took {took} of the {before} that was free before.]] They need {floor}, so the share must be higher[[; it is {now}]]. What it has above {floor} is the pool; what it leaves up to 1 is for CUDA graphs and requests.",
+		Not:      "A lower `--mem-fraction-static`: it makes this worse. A shorter context: the pool is sized by the share.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
-			as("multi_gpu", "Split it over more cards", "If that fails in graphs or requests, the weights are too large for these cards.", "needs them"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for graphs and requests"),
+			as("multi_gpu", "Split it over more cards", "If it then fails in graphs or requests, the weights are too large for one card.", "needs more cards"),
 			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
 		},
-		Later:   "If it starts and runs out while it captures graphs: `--cuda-graph-max-bs 16`, not a lower share.",
+		Later:   "If it then runs out while it captures CUDA graphs, set `--cuda-graph-max-bs 16`, not a lower share.",
 		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, sglangThread + "issues/7691"},
 	},
 	{
 		ID: "sglang/static-low", Kinds: []fact.Kind{fact.SGLangStatic}, If: shareBelow(0.5), Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 		Headline: "did not start: a static share of {now} does not hold even the weights",
-		Means:    "The share is for weights and KV pool together, and {now} of a card is little: SGLang itself takes 0.8 to 0.9. Somebody set it, you or what starts SGLang (GPUStack, verl and other trainers that share the card with it, a second server). The rest of the card stays unused, unless others are on it.",
-		Not:      "A shorter context, fewer requests, an 8-bit cache: nothing is left to divide. A lower share: it makes this worse.",
+		Means:    "The share is for weights and KV cache pool together, and {now} of a card is little: SGLang's own default is 0.8 to 0.9. You set it, or what starts SGLang did (GPUStack, verl and other trainers). SGLang does not use the rest of the card.",
+		Not:      "A shorter context, fewer requests or an 8-bit cache: they change the pool, not the weights. A lower share: it makes this worse.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "The card is for SGLang alone: the usual share", "Or leave the option out; if graphs then find no room, go down by 0.05.", "less for others on the card"),
-			{Fix: "lower_context", Title: "The card is shared on purpose: count", Ways: []cause.Way{
-				{For: "Share", Text: "at least (weights + cache) / what is free before the load. 8 billion parameters at 16 bit are 16 GB, with 8 GB of cache 0.3 of an 80 GB card"},
+			as("raise_mem_fraction", "If the card is for SGLang alone, take the usual share", "Or leave the option out. If CUDA graphs then do not fit, lower it by 0.05.", "less for others on the card"),
+			{Fix: "lower_context", Title: "If the card is shared, compute the share", Ways: []cause.Way{
+				{For: "Share", Text: "at least (weights + cache) / free memory before the load. 8 billion parameters at 16 bit are 16 GB; with 8 GB of cache that is 0.3 of an 80 GB card"},
 				{For: "GPUStack", Text: "Edit Model, Advanced, Backend Parameters: `--mem-fraction-static=0.85`"},
 				{For: "verl", Text: "`actor_rollout_ref.rollout.gpu_memory_utilization`"},
 			}, Cost: "less for others on the card"},
@@ -222,13 +222,13 @@ var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely,
-		Headline: "did not start: nothing is left of the static share for the KV pool",
-		Means:    "The static share[[ ({now})]] is for weights and KV pool together, and the weights took all of it. That is why it asks for more, not less. The line \"Load weight end ... avail mem\" above, if you have it, says how much: where hardly anything is left, the weights are too large for the card; where several GB are, the share is too small. Another program on the card has the same effect.",
-		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later: it makes this worse.",
+		Headline: "did not start: nothing is left of the static share for the KV cache pool",
+		Means:    "The static share[[ ({now})]] is for weights and KV cache pool together, and after the weights nothing of it is left. The line `Load weight end ... avail mem` tells more: if hardly any memory is left there, the weights are too large for the card; if several GB are, the share is too small. Another program on the card has the same effect.",
+		Not:      "A lower `--mem-fraction-static`: it makes this worse.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "Raise the static share", "[[{unset}]]", "less for graphs and requests"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "[[{unset}]]", "less for graphs and requests"),
 			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
-			as("multi_gpu", "Or split it over more cards", "", "needs them"),
+			as("multi_gpu", "Or split it over more cards", "", "needs more cards"),
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, "https://github.com/sgl-project/sglang-omni/pull/292"},
 	},
@@ -236,11 +236,11 @@ var sglangStartCards = []cause.Card{
 		ID: "sglang/state", Kinds: []fact.Kind{fact.SGLangState},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "did not start: no room for the states of a hybrid model",
-		Means:    "A hybrid model (Mamba or linear attention in it) keeps a state of fixed size for each running request beside the KV pool. The static share leaves no room for as many as may run.",
+		Means:    "A hybrid model (with Mamba or linear attention) keeps a state of fixed size for each running request beside the KV cache pool. The static share leaves no room for the states of all requests that may run.",
 		Not:      "`--context-length`: these states do not grow with it.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Run fewer requests at a time", "With `--max-mamba-cache-size 64` beside it, which bounds the states themselves.", "others wait"),
-			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
+			as("lower_max_num_seqs", "Lower `--max-running-requests`", "`--max-mamba-cache-size 64` beside it limits the states themselves.", "others wait"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for graphs and requests"),
 			sglangQuant,
 		},
 		Sources: []string{sglangCode + "mem_cache/memory_pool.py"},
@@ -249,12 +249,12 @@ var sglangStartCards = []cause.Card{
 		ID: "sglang/unbalanced", Kinds: []fact.Kind{fact.SGLangUnbalanced},
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "did not start: one card has much less free memory than the others",
-		Means:    "Before it loads, SGLang compares what is free on the cards, and one has less than nine tenths of the others. Something is on it, often a worker of an earlier start; or that card is smaller.",
-		Not:      "`--mem-fraction-static`: the check comes before it counts.",
+		Means:    "Before loading, SGLang compares the free memory of the cards; one has less than nine tenths of the others. Something is on it, often a worker of an earlier start, or that card is smaller.",
+		Not:      "`--mem-fraction-static`: the check comes before it is used.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what is on that card", Told: "End what is yours and should be gone (`kill PID`); every card should show next to nothing before the start.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Find what is on that card and end it", Told: "End what is yours (`kill PID`). Before the start every card should be nearly empty.", Kind: "shell", Text: look, Cost: "free"},
 			as("select_gpu", "Or leave that card out", "", "fewer cards"),
-			{Fix: "lower_mem_fraction", Title: "Cards of different size: switch the check off", Told: "The smallest card then sets the pool of all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0", Cost: "a smaller pool"},
+			{Fix: "lower_mem_fraction", Title: "If the cards differ in size, turn the check off", Told: "The smallest card then sets the pool of all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0", Cost: "a smaller pool"},
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner.py"},
 	},
@@ -262,8 +262,8 @@ var sglangStartCards = []cause.Card{
 		ID: "sglang/load", Kinds: onCard, Phases: []string{"load"}, If: sglangLoading,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and more layers were to come. The static share counts only afterwards.[[ {online}]]", Figures: onlineQuant,
-		Not:     "`--mem-fraction-static`, `--context-length`: neither counts while weights load.",
+		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and KV cache and CUDA graphs are still to come.[[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static`, `--context-length`: neither has an effect while weights load.",
 		Cures:   []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
@@ -281,7 +281,7 @@ func Quantises(c *ledger.Case) string {
 // onlineQuant says that a quantisation which is on already does not help a load.
 func onlineQuant(c *ledger.Case) map[string]string {
 	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
-		return map[string]string{"online": "`--quantization fp8` is on and cannot help: of a 16-bit checkpoint SGLang makes all layers in 16 bit first, and turns them into FP8 when the last is loaded."}
+		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
 	}
 	return nil
 }
@@ -291,11 +291,11 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: CUDA graphs did not fit beside weights and KV pool",
-		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found too little in the rest[[: {room}, where {asked} was wanted]]. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
+		Headline: "did not start: CUDA graphs did not fit beside weights and KV cache pool",
+		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]], and CUDA graphs did not fit in the rest[[: {room} was free, {asked} was wanted]]. Graphs for 160 to 512 requests take some GB on each card; the largest batches are captured first.",
 		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
 		Cures: []cause.Cure{
-			{Fix: "enforce_eager", Title: "Capture graphs for smaller batches only", Told: "Larger ones then run without. Since June 2026 it is `--cuda-graph-max-bs-decode`; `--disable-cuda-graph` makes none at all.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
+			{Fix: "enforce_eager", Title: "Lower `--cuda-graph-max-bs`", Told: "Larger batches then run without graphs. Since June 2026 it is `--cuda-graph-max-bs-decode`; `--disable-cuda-graph` turns graphs off.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
 			sglangLess, sglangQuant,
 		},
 		Sources: []string{sglangTuning, sglangThread + "pull/5634", sglangThread + "pull/5893"}, Solved: 2,
@@ -303,8 +303,8 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/pool", Kinds: onCard, Phases: []string{"kv_cache"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: the card no longer had what the KV pool was to take",
-		Means:    "The pool was sized by the static share of what was free before, and when it was taken[[ {room} was left for {asked}]] the card had less: another process that grew meanwhile, other ranks on the same card, or something loaded beside it (a draft model, a vision part).",
+		Headline: "did not start: the planned KV cache pool did not fit on the card",
+		Means:    "The pool is sized by the static share of what was free before the load. When it was allocated, less was free than planned[[: {room} for {asked}]]. Usual reasons: another process that grew meanwhile, other ranks on the same card, or a draft model or vision encoder beside the main model.",
 		Not:      "A shorter context: the pool is sized by the share.",
 		Cures:    []cause.Cure{sglangLess, sglangWho, sglangQuant},
 		Sources:  []string{sglangCode + "mem_cache/memory_pool.py"},
@@ -312,12 +312,12 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/pictures", Kinds: onCard, Said: []string{"in get_image_feature", "in get_video_feature", "self.vision_tower(", "self.vision_model(", "in vision_eager_attention_forward", "managers/mm_utils.py"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "served, and ran out of the card as it read an image",
-		Means:    "The traceback ends in the model's vision part. It reads each image or clip whole, beside weights and KV pool: {asked} was needed, and {room} was left. What it needs grows with the images' size and number in one batch; the pool never shrinks for it.",
-		Not:      "A smaller `--chunked-prefill-size`: images are read before the prompt is cut into chunks. A shorter `--context-length`: the pool keeps its size.",
+		Headline: "ran out of graphics memory while it read an image",
+		Means:    "The traceback is in the model's vision encoder. It reads each image or clip whole, beside weights and KV cache pool: {asked} was needed, {room} was left. Its need grows with the size and number of images in one batch; the pool does not shrink for it.",
+		Not:      "A smaller `--chunked-prefill-size`: images are read before the prompt is cut into chunks.",
 		Cures: []cause.Cure{
 			sglangLess,
-			as("lower_resolution", "Send smaller images, or fewer in a request", "Scale them down before they are sent: half the width and height is about a quarter of the tiles or patches; of a video fewer frames.", "fine detail"),
+			as("lower_resolution", "Send smaller images, or fewer in a request", "Half the width and height is about a quarter of the image patches. Of a video send fewer frames.", "fine detail"),
 			sglangFewer,
 		},
 		Sources: []string{sglangCode + "managers/mm_utils.py", "https://docs.sglang.io/docs/basic_usage/glmv", sglangTuning},
@@ -325,17 +325,17 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/prefill", Kinds: onCard, Said: []string{"in forward_extend"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "served, and ran out of the card on a prompt",
-		Means:    "A chunk of prompts needed {asked} beside weights and KV pool, and {room} was left. The pool never shrinks, so what a chunk needs must fit beside it; SGLang's guide wants 5 to 8 GB free once it serves (`available_gpu_mem` in its start lines).",
-		Not:      "A shorter `--context-length`: a chunk has the same size at any length.",
+		Headline: "ran out of graphics memory on a prompt",
+		Means:    "A chunk of prompts needed {asked} beside weights and KV cache pool, and {room} was left. The pool does not shrink, so a chunk must fit beside it. SGLang's guide recommends 5 to 8 GB free while serving (`available_gpu_mem` in its start lines).",
+		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangChunk, sglangLess, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
 	{
 		ID: "sglang/decode", Kinds: onCard, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "served, and ran out of the card on a request",
-		Means:    "{asked} was needed beside weights, KV pool and graphs, and {room} was left. These have their full size from the start; what varies is the batch. A prompt: smaller chunks help; long answers of many at once: fewer requests. The static share is what leaves either too little.",
+		Headline: "ran out of graphics memory on a request",
+		Means:    "{asked} was needed beside weights, KV cache pool and CUDA graphs, and {room} was left. Those keep their size; what varies is the batch. For long prompts smaller chunks help, for many answers at once fewer requests; a smaller static share helps with both.",
 		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer},
 		Sources:  []string{sglangTuning},
@@ -343,10 +343,9 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/beside", Kinds: onCard, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Contains("private pools") }),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of the card beside its static share",
-		Means:    "The message names private pools, so CUDA graphs exist: weights and KV pool have been taken, and something that came after found {room}. Of {total} it holds {mine} itself, most of it by its own choice of the static share.",
-		Not:      "`expandable_segments`: the pool is one large block and keeps its size.",
-		Cures:    []cause.Cure{sglangLess, as("lower_context", "Limit the context", "Where the pool is set by tokens (`--max-total-tokens`).", "longer requests are refused"), as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
+		Headline: "ran out of graphics memory beside its static share",
+		Means:    "The message counts memory of CUDA graphs, so weights and KV cache pool were in place; what came after found {room} free. Of {total} SGLang holds {mine} itself, most of it by its static share.",
+		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer, as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
 		Sources:  []string{sglangTuning, "https://github.com/guqiong96/lsglang/issues/7"},
 	},
 }

@@ -17,24 +17,24 @@ var pausedCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return holderFigures(c)["holder"] != "" },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "could not take back the memory that it had paused for the trainer",
-		Means:    "The engine gives its memory up while the trainer works and maps it again for the next rollout (`resume_memory_occupation`); by then the card was not free. {holder} What the trainer freed stays reserved in PyTorch's segments as long as one small tensor (a LoRA, a bucket) lives in each, or it was not offloaded yet. Refused connections and SIGQUIT are consequences.",
-		Not:      "Longer HTTP retries. Ending the process that is listed, before you know that it is not your trainer.",
+		Means:    "The engine gives its memory up while the trainer works and takes it back for the next rollout (`resume_memory_occupation`). This time the card was not free. {holder} Memory that the trainer frees stays reserved by PyTorch while a small tensor (a LoRA, a bucket) is left in each segment, or was not offloaded yet. Refused connections and SIGQUIT are consequences.",
+		Not:      "Longer HTTP retries: they free no memory.",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", Title: "Let the trainer's process give its segments back", Cost: "none", Told: "For the TRAIN actors only (Ray: `env_vars` of their `runtime_env`). A process in which torch_memory_saver runs, the engine's or a trainer that it offloads (slime), refuses this setting.", Kind: "env", Text: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-			{Fix: "empty_cache", Title: "Offload and empty the trainer's cache before the engine resumes", Cost: "a little time a step", Told: "Weights and optimizer to RAM first (verl: `param_offload`, `optimizer_offload`; slime: offloading of the train part), then in that process:", Kind: "python", Text: "gc.collect()\ntorch.cuda.empty_cache()   # before resume_memory_occupation"},
-			{Fix: "lower_mem_fraction", Title: "Or a smaller share for the engine", Cost: "a smaller KV cache"},
+			{Fix: "expandable_segments", Title: "Set `expandable_segments` for the trainer", Cost: "none", Told: "For the train actors only (Ray: `env_vars` of their `runtime_env`). A process in which torch_memory_saver runs (the engine, or a trainer that it offloads, as in slime) refuses this setting.", Kind: "env", Text: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+			{Fix: "empty_cache", Title: "Offload the trainer and empty its cache before the engine resumes", Cost: "a little time a step", Told: "Weights and optimizer to RAM first (verl: `param_offload`, `optimizer_offload`; slime: offloading of the train part), then in that process:", Kind: "python", Text: "gc.collect()\ntorch.cuda.empty_cache()   # before resume_memory_occupation"},
+			{Fix: "lower_mem_fraction", Title: "Or give the engine a smaller share", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{"torch_memory_saver/csrc/core.cpp", "sglang/python/sglang/srt/server_args.py", "https://github.com/fzyzcjy/torch_memory_saver"},
 	},
 	{
 		ID: "sglang/paused-open", Kinds: []fact.Kind{fact.MemorySaver},
 		Headline: "could not take back the memory that it had paused",
-		Means:    "torch_memory_saver gives a pool up while others work and maps it again (`resume`); by then something else lay on the card. In training with a rollout engine that is as a rule the trainer, which had not left it yet: its weights, its optimizer, or what PyTorch keeps in its cache. The first \"may not be an issue\" line is a warning, the error after it the failure.",
-		Not:      "A larger share for the engine: it needs the room that it had.",
+		Means:    "torch_memory_saver gives a pool up while others work and takes it back at `resume`. This time something else held that memory. In training with a rollout engine that is usually the trainer: its weights, its optimizer state, or what PyTorch keeps in its cache. The first \"may not be an issue\" line is only a warning.",
+		Not:      "A larger share for the engine: it then needs even more.",
 		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Let the trainer leave the card before the resume", Cost: "a little time a step", Told: "Weights and optimizer to RAM (verl: `param_offload`, `optimizer_offload`), then in its process; and the caller's order: first that, then the KV cache.", Kind: "python", Text: "gc.collect()\ntorch.cuda.empty_cache()   # before resume_memory_occupation"},
-			{Fix: "lower_mem_fraction", Title: "Or a smaller share for the engine", Told: "`--mem-fraction-static` 0.1 lower; in a job of several the engine's setting there.", Cost: "a smaller KV cache"},
-			{Fix: "kill_stale_process", Title: "See who is on the card at that moment", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "empty_cache", Title: "Offload the trainer before the engine resumes", Cost: "a little time a step", Told: "Weights and optimizer to RAM (verl: `param_offload`, `optimizer_offload`), then in the trainer's process:", Kind: "python", Text: "gc.collect()\ntorch.cuda.empty_cache()   # before resume_memory_occupation"},
+			{Fix: "lower_mem_fraction", Title: "Or lower the engine's `--mem-fraction-static`", Told: "By 0.1; in a training job it is the rollout engine's setting.", Cost: "a smaller KV cache"},
+			{Fix: "kill_stale_process", Title: "Check what is on the card at that moment", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 		},
 		Sources: []string{"torch_memory_saver/csrc/core.cpp", "https://github.com/fzyzcjy/torch_memory_saver/issues/99"},
 	},
@@ -46,7 +46,7 @@ func holderFigures(c *ledger.Case) map[string]string {
 	for _, p := range c.F().OtherProcesses {
 		if p.Bytes > most && p.PID != c.OurPID {
 			most = p.Bytes
-			out["holder"] = fmt.Sprintf("Process %d holds %s of it: in such a job as a rule the trainer itself.", p.PID, units.Amount(p.Bytes))
+			out["holder"] = fmt.Sprintf("Process %d holds %s of it, in such a job usually the trainer itself.", p.PID, units.Amount(p.Bytes))
 		}
 	}
 	return out

@@ -16,12 +16,12 @@ const (
 var refusedCard = []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc}
 
 var teiTokens = cause.Cure{
-	Fix: "lower_max_batched_tokens", Title: "Lower the tokens of a batch", Told: "A quarter of the default; not below the longest text that you embed, for what is longer is cut. After the image's name in `docker run`, or in the environment as MAX_BATCH_TOKENS:",
+	Fix: "lower_max_batched_tokens", Title: "Lower `--max-batch-tokens`", Told: "A quarter of the default. Longer texts are cut, so not below the longest text that you embed. After the image's name in `docker run`, or as the environment variable MAX_BATCH_TOKENS:",
 	Kind: "config", Text: "--max-batch-tokens 4096", Cost: "longer texts are cut, lower throughput",
 }
 
 var teiLook = cause.Cure{
-	Fix: "close_other_apps", Title: "See what else is on the card", Told: "The weights of most embedding models are 0.2 to 2.5 GB: a card that is nearly full before the start is the other explanation.", Kind: "shell", Text: look, Cost: "free",
+	Fix: "close_other_apps", Title: "Check what else is on the card", Told: "Most embedding models take 0.2 to 2.5 GB, so the card may have been nearly full before the start.", Kind: "shell", Text: look, Cost: "free",
 }
 
 // teiCards are Text Embeddings Inference's.
@@ -30,23 +30,22 @@ var teiCards = []cause.Card{
 		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: its trial batch did not fit",
-		Means:    "Before it serves, TEI runs one batch as large as it would ever accept: `--max-batch-tokens`, 16384 unless set. Where the model has no flash attention here (an older card, or an image for another generation) that takes memory with the square of the length.",
-		Not:      "Smaller requests from your client: the trial does not depend on them.",
+		Means:    "Before it serves, TEI runs the largest batch that it would accept: `--max-batch-tokens`, 16384 unless set. Without flash attention (an older card, or an image for another GPU generation) its memory grows with the square of the text length.",
+		Not:      "Smaller requests from your client: the trial batch does not depend on them.",
 		Cures: []cause.Cure{
 			teiTokens, teiLook,
-			{Fix: "upgrade_version", Title: "Take the image for your card", Told: "Tags begin with the generation: `turing-`, `86-`, `89-`, `hopper-`; without one it is for A100 and A30. Only those from Ampere on have flash attention by default.", Cost: "a download"},
+			{Fix: "upgrade_version", Title: "Take the image for your card", Told: "Tags begin with the GPU generation: `turing-`, `86-`, `89-`, `hopper-`; none is for A100 and A30. Flash attention is on by default from Ampere on.", Cost: "a download"},
 		},
 		Sources: []string{teiMain, "https://github.com/huggingface/text-embeddings-inference/blob/main/backends/src/lib.rs", teiIssues + "670"},
 	},
 	{
 		ID: "tei/serving", Kinds: refusedCard,
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "ran out of the card while embedding a batch",
-		Means:    "TEI gathers waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 unless set), and this one did not fit. The message has no figures: whether the rest of the card is the model or another program, `nvidia-smi` shows.",
-		Not:      "Fewer texts in a request: TEI makes up its own batches.",
+		Headline: "ran out of graphics memory while embedding a batch",
+		Means:    "TEI gathers waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 unless set), and this one did not fit. The message has no figures; `nvidia-smi` shows whether another program is on the card.",
 		Cures: []cause.Cure{
 			teiTokens,
-			{Fix: "lower_batch_size", Title: "And fewer texts in a batch", Kind: "config", Text: "--max-batch-requests 8", Cost: "lower throughput"},
+			{Fix: "lower_batch_size", Title: "Or lower `--max-batch-requests`", Kind: "config", Text: "--max-batch-requests 8", Cost: "lower throughput"},
 			teiLook,
 		},
 		Sources: []string{teiMain, teiIssues + "350"},
@@ -57,12 +56,11 @@ var teiCards = []cause.Card{
 var infinityCards = []cause.Card{{
 	ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "could not fit a batch of texts on the card",
-	Means:    "Infinity gathers up to `--batch-size` texts, 32 unless set, pads them to the longest and computes them at once: 32 texts of 8192 tokens in the worst case.[[ {mine} of {total} was its own when {asked} was refused.]] It does the same at start, as a warm-up.",
-	Not:      "Fewer clients: it batches what waits, whoever sent it.",
+	Headline: "ran out of graphics memory on a batch of texts",
+	Means:    "Infinity gathers up to `--batch-size` texts (32 unless set), pads them to the longest and computes them at once.[[ {mine} of {total} was its own when {asked} was refused.]] It does the same at start, as a warm-up.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Smaller batches", Told: "Added to `infinity_emb v2`, or INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
-		{Fix: "lower_context", Title: "Send shorter pieces of text", Told: "512 to 1024 tokens each: a long-context model computes whatever it gets, and pads the others of the batch to it.", Cost: "more of them"},
+		{Fix: "lower_batch_size", Title: "Lower `--batch-size`", Told: "Added to `infinity_emb v2`, or INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
+		{Fix: "lower_context", Title: "Send shorter pieces of text", Told: "512 to 1024 tokens each: one long text pads the whole batch to its length.", Cost: "more of them"},
 		{Fix: "half_precision", Title: "Use 16 bit", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
 	},
 	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
@@ -73,8 +71,8 @@ var liteLLMCards = []cause.Card{{
 	ID: "litellm/behind", Said: []string{"litellm.InternalServerError", "litellm.APIConnectionError", "litellm.ServiceUnavailableError", "litellm.BadRequestError", "Received Model Group="},
 	Cause: cause.Unknown, Weight: cause.Good,
 	Headline: "passed on an out-of-memory error of the server behind it",
-	Means:    "LiteLLM only passes the error on. The memory is that of the model server behind it, on its machine; this log does not show what that server was doing. Its own log of the same minute does.",
-	Not:      "Restarting LiteLLM or its retries: the server behind it stays as full.",
+	Means:    "LiteLLM only passes the error on: the model server behind it ran out of memory, on its machine. That server's own log of the same minute shows why.",
+	Not:      "Restarting LiteLLM: the server behind it stays as full.",
 	Cures: []cause.Cure{
 		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it says what was asked for.", Cost: "free"},
 		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
@@ -88,13 +86,12 @@ var mistralCards = []cause.Card{
 	{
 		ID: "mistral.rs/request", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"Model failed with error", "prompt step - Model failed", "completion step - Model failed", "Serving on http", "OpenAI-compatible server listening"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "loaded the model and ran out of the card on a request",
-		Means:    "The model was loaded and served; then the driver refused memory for a prompt and named no size. What grows with a request is its cache and the work on the prompt: the weights left too little of the card for this one.",
-		Not:      "A restart alone: the same request fails again.",
+		Headline: "ran out of graphics memory on a request",
+		Means:    "The model was loaded; then the driver refused memory while it computed, and named no size. KV cache and activations grow with the length of a request, and weights and cache left too little for this one.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Limit the cache, and prompts with it", Told: "Added to `mistralrs serve`. The `mistralrs-server` of 2024 has `--max-seqs 2` only, and prompts must be kept short:", Kind: "config", Text: "--pa-context-len 4096 --max-seqs 4", Cost: "longer conversations are refused, others wait"},
-			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "A quarter of the 16-bit weights leaves the rest for the cache (`mistralrs-server`: `--isq Q4K`); or take a GGUF of fewer bits.", Kind: "config", Text: "--isq 4", Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Leave room beside the cache", Told: "Instead of a length; 0.9 of the card is the default:", Kind: "config", Text: "--pa-memory-fraction 0.7", Cost: "fewer tokens at a time"},
+			{Fix: "lower_context", Title: "Limit the KV cache, and prompts with it", Told: "Added to `mistralrs serve` (2026). In the older `mistralrs-server` it is `--pa-ctxt-len 4096`, since August 2024; before, keep prompts short:", Kind: "config", Text: "--pa-context-len 4096 --max-seqs 4", Cost: "longer conversations are refused, others wait"},
+			{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "About a quarter of 16-bit weights (`mistralrs-server`: `--isq Q4K`); or take a GGUF of fewer bits.", Kind: "config", Text: "--isq 4", Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", Title: "Or give the KV cache a smaller part", Told: "Instead of a length; 0.9 of the card is the default (`mistralrs-server`: `--pa-gpu-mem-usage 0.7`):", Kind: "config", Text: "--pa-memory-fraction 0.7", Cost: "fewer tokens at a time"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs", "https://github.com/EricLBuehler/mistral.rs/issues/44"},
 	},
@@ -102,11 +99,11 @@ var mistralCards = []cause.Card{
 		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory by the driver",
-		Means:    "The driver names no size. mistral.rs loads weights at 16 bit unless told otherwise (2 GB per billion parameters), and its cache takes nine tenths of what is left, so little remains for the work on a prompt. While loading it is the weights, on a request the cache: the lines above tell.",
+		Means:    "The driver names no size. mistral.rs loads weights at 16 bit unless told otherwise (2 GB per billion parameters), and its KV cache takes nine tenths of the memory, so little remains for a prompt. While loading the weights are too large; on a request the cache is.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is a quarter of 16; 8 is half:", Kind: "config", Text: "--isq 4", Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Give the cache a smaller part", Kind: "config", Text: "--pa-memory-fraction 0.7", Cost: "fewer tokens at a time"},
-			{Fix: "lower_context", Title: "Or bound it by length", Kind: "config", Text: "--pa-context-len 8192", Cost: "shorter conversations"},
+			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16 (`mistralrs-server`: `--isq Q4K`):", Kind: "config", Text: "--isq 4", Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "In `mistralrs-server`: `--pa-gpu-mem-usage 0.7`.", Kind: "config", Text: "--pa-memory-fraction 0.7", Cost: "fewer tokens at a time"},
+			{Fix: "lower_context", Title: "Or limit it by length", Told: "In `mistralrs-server`: `--pa-ctxt-len 8192`.", Kind: "config", Text: "--pa-context-len 8192", Cost: "shorter conversations"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs"},
 	},

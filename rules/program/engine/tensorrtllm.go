@@ -57,8 +57,8 @@ var TensorRTLLM = program.Program{
 				step.Step{Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }   # Triton, config.pbtxt; several instances share: about 0.9 / instances"})
 		},
 		"lower_max_batched_tokens": shell("trtllm-serve MODEL --max_num_tokens 2048 --max_batch_size 16"),
-		"lower_batch_size":         shell("trtllm-serve MODEL --max_batch_size 16   # an engine built by hand (until July 2026) has its sizes from the build"),
-		"lower_context":            shell("trtllm-serve MODEL --max_seq_len 4096   # an engine built by hand (until July 2026) has to be built again"),
+		"lower_batch_size":         shell("trtllm-serve MODEL --max_batch_size 16   # an engine built by hand keeps the sizes of its build"),
+		"lower_context":            shell("trtllm-serve MODEL --max_seq_len 4096   # an engine built by hand has to be built again"),
 		"multi_gpu":                shell("trtllm-serve MODEL --tp_size 2"),
 		"upgrade_version":          step.Paste("shell", "pip install -U tensorrt-llm"),
 	},

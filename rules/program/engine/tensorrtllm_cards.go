@@ -131,25 +131,25 @@ func trtShares(c *ledger.Case) map[string]string {
 }
 
 var trtFewer = cause.Cure{
-	Fix: "lower_batch_size", Title: "Plan for fewer requests at a time",
+	Fix: "lower_batch_size", Title: "Lower `--max_batch_size` and `--max_num_tokens`",
 	Told: "Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=16, max_num_tokens=2048)`:", Kind: "config",
 	Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait",
 }
 
 var trtSmallerCache = cause.Cure{
-	Fix: "lower_mem_fraction", Title: "Let the cache take less",
-	Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; in Triton `kv_cache_free_gpu_mem_fraction` in config.pbtxt of the model:",
+	Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`",
+	Told: "The KV cache then takes less of what is free. In Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; in Triton `kv_cache_free_gpu_mem_fraction` in the model's config.pbtxt; added to `trtllm-serve`:",
 	Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time",
 }
 
 var trtSplit = cause.Cure{
-	Fix: "multi_gpu", Title: "Split the weights over two cards", Told: "Each then holds half of weights and cache: added to `trtllm-serve`:",
+	Fix: "multi_gpu", Title: "Split the weights over two cards", Told: "Each then holds half of weights and KV cache. Added to `trtllm-serve`:",
 	Kind: "config", Text: "--tp_size 2", Cost: "needs a second card",
 }
 
 var trtQuant = cause.Cure{
 	Fix: "use_lower_quant", Title: "Serve a quantised checkpoint",
-	Told: "NVIDIA publishes many at huggingface.co/nvidia with FP8 or FP4 in the name: half or a quarter of 16 bit. FP8 needs a card from Ada or Hopper on, FP4 Blackwell; AWQ (4 bit) runs on older ones.",
+	Told: "NVIDIA publishes many at huggingface.co/nvidia with FP8 or FP4 in the name: about half or a quarter of 16 bit. FP8 needs Ada, Hopper or newer, FP4 Blackwell; AWQ (4 bit) runs on older cards.",
 	Cost: "slight loss of quality",
 }
 
@@ -161,13 +161,13 @@ var trtCards = []cause.Card{
 		},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: trtSize,
 		Headline: "asked for {asked} in one piece, on a {total} card",
-		Means: "A size worked out from limits, not a card that is a little too full: no card of this kind holds {asked}.[[ TensorRT-LLM plans for 2048 requests at once unless told, and {asked} / 2048 is {each} each, as a model with a fixed state per request (Mamba and its hybrids) needs. The log names neither model nor buffer, so that is a fit, no proof.]]" +
-			"[[ \"{void}\" is 2^64 bytes: a reading that went wrong, as under WSL; nobody holds that.]] What is free hardly matters here.",
-		Not: "`expandable_segments`, killing the process of the message, smaller weights: the request stays larger than the card.",
+		Means: "{asked} in one piece is more than the whole card has, so freeing memory cannot help. Such a size usually follows from the configured limits.[[ TensorRT-LLM plans for 2048 requests at once unless told otherwise, and {asked} / 2048 is {each} each, which fits a model with a fixed state per request (Mamba and its hybrids). The log does not name the buffer, so this is not proved.]]" +
+			"[[ \"{void}\" is 2^64 bytes, a wrong reading, as happens under WSL.]]",
+		Not: "`expandable_segments`, or ending other processes: the request stays larger than the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Plan for fewer requests at a time", Told: "[[{few} instead, if the sum above is right. ]]Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=8)`:", Kind: "config", Text: "--max_batch_size 8", Cost: "more requests wait"},
-			{Fix: "lower_context", Title: "Cap the lengths as well", Told: "If it is still refused:", Kind: "config", Text: "--max_num_tokens 2048 --max_seq_len 4096", Cost: "longer requests are refused"},
-			{Fix: "upgrade_version", Title: "If it still asks for the same amount, update and report it", Told: "Then another limit or a fault of the version sets it. The lines above this error name the function; they belong into the report.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "lower_batch_size", Title: "Lower `--max_batch_size`", Told: "[[That is {few} instead, if the calculation above is right. ]]Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=8)`:", Kind: "config", Text: "--max_batch_size 8", Cost: "more requests wait"},
+			{Fix: "lower_context", Title: "Limit the lengths as well", Told: "If it is still refused:", Kind: "config", Text: "--max_num_tokens 2048 --max_seq_len 4096", Cost: "longer requests are refused"},
+			{Fix: "upgrade_version", Title: "If it still asks for as much, update and report it", Told: "Then another limit or a bug sets the size. Add the traceback above this error to the report.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 		},
 		Sources: []string{trtServe, trtIssues + "8642"},
 	},
@@ -175,14 +175,14 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
-		Means:    "{count} processes[[ ({pids})]] stand on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have a card of its own. Either the job sees one card only, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by nothing that the message lists, perhaps another container.]]",
+		Means:    "{count} processes[[ ({pids})]] are on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have its own card. Usually the job sees only one card, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by something that the message does not list, perhaps another container.]]",
 		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "Where the server runs (in its container), it must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
+			{Fix: "select_gpu", Title: "Check how many cards the job sees", Told: "Run this where the server runs (in its container). It must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
 				{For: "Docker", Text: "`--gpus all --ipc=host`."}, {For: "Kubernetes", Text: "`nvidia.com/gpu: {n}` under limits."}, {For: "Slurm", Text: "`--gpus-per-node={n}`, without `--gpus-per-task=1`."}, {For: "A variable is set", Text: "`unset CUDA_VISIBLE_DEVICES`."},
 			}, Kind: "shell", Text: "nvidia-smi -L\necho \"$CUDA_VISIBLE_DEVICES\"\npython3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
-			{Fix: "multi_gpu", Title: "Fewer cards than that: as many ranks as cards", Told: "`--tp_size` with that number; weights and cache must fit into it times {total}.", Cost: "perhaps a smaller model"},
-			{Fix: "upgrade_version", Title: "All visible, and still one: update", Told: "Stop the whole job first and see in `nvidia-smi` that each card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "multi_gpu", Title: "If there are fewer cards, lower `--tp_size`", Told: "As many ranks as cards; weights and KV cache must fit into that number times {total}.", Cost: "perhaps a smaller model"},
+			{Fix: "upgrade_version", Title: "If all are visible, update TensorRT-LLM", Told: "First stop the whole job and check with `nvidia-smi` that each card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 		},
 		Sources: []string{trtServe, trtIssues + "7818", trtIssues + "6281"},
 	},
@@ -190,30 +190,30 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/load", Kinds: onCard, Phases: []string{"load"}, If: trtTorch,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while weights were loaded.[[ {mine} of {total} is this process's own already, and more was to come.]] Buffers and cache come later, so no limit of those counts here.",
-		Not:      "`--free_gpu_memory_fraction`, `--max_seq_len`: the cache is made after the weights.",
-		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"}},
+		Means:    "It failed while the weights were loading.[[ {mine} of {total} is this process's own already.]] Buffers and KV cache come later.",
+		Not:      "`--free_gpu_memory_fraction`, `--max_seq_len`: the KV cache is allocated after the weights.",
+		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "close_other_apps", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"}},
 		Sources:  []string{trtCreator, trtServe},
 	},
 	{
 		ID: "tensorrt-llm/convert", Kinds: onCard, Said: []string{"model_params[f'model.layers", "convert_checkpoint.py", "convert_and_load_weights_into_trtllm", "load_weights_from_hf_model"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card while converting the checkpoint",
-		Means:    "This is the conversion, before any engine: it loads the model of Hugging Face onto the card and stacks its matrices there, so that for a moment weights exist twice.[[ {mine} of {total} was its own.]] The engine itself may still fit.",
-		Not:      "Batch or length: nothing is served yet. `expandable_segments`: weights fill the card.",
+		Headline: "ran out of graphics memory while converting the checkpoint",
+		Means:    "This is the conversion, before an engine is built. It loads the Hugging Face model onto the card and stacks its matrices there, so that some weights exist twice for a moment.[[ {mine} of {total} was its own.]] The engine itself may still fit.",
+		Not:      "A smaller batch or length: the conversion does not use them.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Convert in system memory", Told: "Added to your `convert_checkpoint.py` command (Llama, Mixtral and most others have it); needs RAM for the whole model at 16 bit:", Kind: "config", Text: "--load_model_on_cpu", Cost: "slower, once"},
-			{Fix: "lower_num_workers", Title: "Convert one rank at a time", Told: "Each worker holds its own copy: `--workers 1`."},
-			{Fix: "multi_gpu", Title: "Split it", Told: "`--tp_size 2` writes a checkpoint for two cards; the conversion itself is what failed here, so together with the first."},
+			{Fix: "cpu_offload", Title: "Convert in system memory", Told: "The RAM must hold the whole model at 16 bit. Added to your `convert_checkpoint.py` command (Llama, Mixtral and most others have it):", Kind: "config", Text: "--load_model_on_cpu", Cost: "slower, once"},
+			{Fix: "lower_num_workers", Title: "Convert one rank at a time: `--workers 1`", Told: "Each worker holds its own copy."},
+			{Fix: "multi_gpu", Title: "If the engine is too large as well, split it", Told: "`--tp_size 2` writes a checkpoint for two cards; combine it with the first step."},
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/examples/llama/convert_checkpoint.py", trtIssues + "1519"},
 	},
 	{
 		ID: "tensorrt-llm/serving", Kinds: onCard, If: trtTorch,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of the card beside its KV cache",
-		Means:    "The cache takes nine tenths of what is free after the weights, unless told; the work on a batch, CUDA graphs and images must do with the rest.[[ {room} was left and {asked} was needed.]] The message does not show how much of this process is cache.",
-		Not:      "A shorter answer: the cache has its full size from the start.",
+		Headline: "ran out of graphics memory beside its KV cache",
+		Means:    "By default the KV cache takes nine tenths of what is free after the weights. Activations, CUDA graphs and images have only the rest.[[ {room} was left, {asked} was needed.]] The message does not show how much of this process is KV cache.",
+		Not:      "Shorter answers: the KV cache has its full size from the start.",
 		Cures:    []cause.Cure{trtSmallerCache, trtFewer, trtQuant},
 		Sources:  []string{trtServe},
 	},
@@ -225,12 +225,11 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
-		Means:    "Weights and sampler are in place.[[ By default the cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Either something took memory in between (another rank or program), or this version estimates the share wrongly; the report does not tell which.",
-		Not:      "Smaller weights: they are in place, with this much left.",
+		Means:    "The weights are loaded.[[ By default the KV cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Usually something else took memory in between (another rank or program), or this version estimates the share wrongly; the log does not show which.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Let the cache take less", Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`.[[ That asks for {seven}.]]", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
-			{Fix: "upgrade_version", Title: "Update", Told: "How the share is estimated changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
-			{Fix: "lower_batch_size", Title: "Or plan for less", Kind: "config", Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait"},
+			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Told: "[[That asks for {seven}. ]]In Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; added to `trtllm-serve`:", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
+			{Fix: "upgrade_version", Title: "Update TensorRT-LLM", Told: "The estimate of the share changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "lower_batch_size", Title: "Or lower `--max_batch_size` and `--max_num_tokens`", Kind: "config", Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait"},
 		},
 		Sources: []string{trtCreator, trtIssues + "5872"},
 	},
@@ -238,19 +237,18 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/executor-model", Kinds: []fact.Kind{fact.TRTExecutor}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "model" },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the model did not fit on the card",
-		Means:    "The report names the model itself as what could not be made.[[ {free} of {total} was free before it began:]] that has to hold all weights of a rank and the work of one batch of `max_num_tokens`, 8192 by default.",
-		Not:      "`--free_gpu_memory_fraction`: the cache comes later.",
-		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "lower_max_batched_tokens", Title: "If it nearly fits: a smaller batch of tokens", Kind: "config", Text: "--max_num_tokens 2048", Cost: "slower long prompts"}},
+		Means:    "The report says that the model itself could not be created.[[ {free} of {total} was free before.]] That memory must hold all weights of a rank and the activations of one batch of `max_num_tokens` (8192 by default).",
+		Not:      "`--free_gpu_memory_fraction`: the KV cache comes later.",
+		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "lower_max_batched_tokens", Title: "If it nearly fits, lower `--max_num_tokens`", Kind: "config", Text: "--max_num_tokens 2048", Cost: "slower long prompts"}},
 		Sources:  []string{trtCreator, trtServe},
 	},
 	{
 		ID: "tensorrt-llm/executor-rest", Kinds: []fact.Kind{fact.TRTExecutor},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the buffers for a batch did not fit",
-		Means:    "Weights are in place; what could not be made follows from `max_num_tokens` and `max_batch_size` (8192 and 2048 unless set).[[ {free} of {total} was free for it.]] The table above shows free memory before and after each part: the difference is what that part took.",
-		Not:      "A smaller share for the cache alone: these buffers are planned by tokens and requests.",
+		Means:    "The weights are loaded. The size of the buffers that did not fit follows from `max_num_tokens` and `max_batch_size` (8192 and 2048 unless set).[[ {free} of {total} was free for them.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_batched_tokens", Title: "Plan for smaller batches", Told: "Added to `trtllm-serve`; raise them again, one at a time, once it starts:", Kind: "config", Text: "--max_num_tokens 2048 --max_batch_size 16", Cost: "slower long prompts, more requests wait"},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `--max_num_tokens` and `--max_batch_size`", Told: "Raise them again, one at a time, once it starts. Added to `trtllm-serve`:", Kind: "config", Text: "--max_num_tokens 2048 --max_batch_size 16", Cost: "slower long prompts, more requests wait"},
 			trtSmallerCache, trtSplit,
 		},
 		Sources: []string{trtCreator, trtServe, trtIssues + "5950"},
@@ -259,12 +257,12 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/engine-weights", Kinds: []fact.Kind{fact.TRTEngine}, If: trtIsWeights,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: trtWeights,
 		Headline: "could not build the engine: its 16-bit weights need {asked} in one piece",
-		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers[[ and a matrix of {square}]] of a model of {model_16} in 16 bit, so it is weights, not working memory. Whether the card is small or busy the log does not say: all weights are {all}, and a card must have more than that free, for the engine's work and its cache come on top.",
-		Not:      "A smaller `--max_batch_size` or `--max_input_len` alone: they shrink work and cache, not these weights. \"Config saved\" is no engine.",
+		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers[[ and a matrix of {square}]] of a model of {model_16} at 16 bit, so these are weights. The log does not show whether the card is too small or in use. All weights are {all}; the card must have more than that free, because activations and KV cache come on top.",
+		Not:      "A smaller `--max_batch_size` or `--max_input_len` alone: they do not shrink the weights.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Look first", Told: "A large card in use by something else: end that job if it is yours, and build again with nothing changed.", Kind: "shell", Text: look, Cost: "free"},
-			{Fix: "use_lower_quant", Title: "8-bit weights", Told: "About {eight}; with `int4` about {four}, more loss. Added to the command that builds (`build.py`; in later versions to `convert_checkpoint.py`), with a new output folder:", Kind: "config", Text: "--use_weight_only --weight_only_precision int8", Cost: "little quality"},
-			{Fix: "multi_gpu", Title: "Two cards, 16 bit kept", Told: "{eight} on each: `--world_size 2 --tp_size 2` for `build.py`, later `--tp_size 2` for `convert_checkpoint.py`, and `mpirun -n 2` before what runs it.", Cost: "needs the second card at run time too"},
+			{Fix: "kill_stale_process", Title: "Check what is on the card", Told: "If the card is large enough but in use, end that job if it is yours and build again.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Build with 8-bit weights", Told: "About {eight}; `int4` about {four}, with more loss. Added to `build.py` (later versions: `convert_checkpoint.py`), with a new output folder:", Kind: "config", Text: "--use_weight_only --weight_only_precision int8", Cost: "little quality"},
+			{Fix: "multi_gpu", Title: "Or keep 16 bit on two cards", Told: "{eight} on each: `--world_size 2 --tp_size 2` for `build.py`, later `--tp_size 2` for `convert_checkpoint.py`, and `mpirun -n 2` before what runs it.", Cost: "needs the second card at run time too"},
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.5.0/examples/llama/build.py", trtIssues + "346"},
 	},
@@ -272,31 +270,31 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/engine", Kinds: []fact.Kind{fact.TRTEngine},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory for an engine",
-		Means:    "TensorRT plans the memory of an engine in one piece: weights, and working memory for the largest shapes that it is built for.[[ It asked for {asked} here.]] The log shows neither the card nor what was on it: `nvidia-smi` decides between a card that is busy and one that is too small.",
+		Means:    "TensorRT allocates the weights of an engine in one piece, and in another the working memory for the largest shapes that it was built for.[[ {asked} was refused: if that is about the size of the engine file (\"Loaded engine size\"), it was the weights.]] The log shows neither the card's size nor what was on it.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Look what holds the card", Told: "Anything of yours that should be gone: end it and try again.", Kind: "shell", Text: look, Cost: "free"},
-			{Fix: "lower_batch_size", Title: "Build for smaller shapes", Ways: []cause.Way{
+			{Fix: "kill_stale_process", Title: "Check what holds the card", Told: "End what is yours, then try again. In Triton also check for a second instance (`instance_group`) or another model with the same engine.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "lower_batch_size", Title: "If it was not the weights, build for smaller shapes", Ways: []cause.Way{
 				{For: "TensorRT-LLM", Text: "`trtllm-build --max_batch_size 8 --max_num_tokens 2048 --max_seq_len 4096`."},
 				{For: "trtexec or ONNX Runtime", Text: "smaller `--maxShapes`, batch 1, and `--memPoolSize=workspace:2048` (MiB; `trt_max_workspace_size` in ONNX Runtime, in bytes)."},
 			}, Cost: "larger inputs are refused"},
-			{Fix: "half_precision", Title: "Fewer bits", Told: "`--fp16` for trtexec; 8-bit weights (`--use_weight_only`) for a language model: half of what the weights need.", Cost: "little quality"},
+			{Fix: "half_precision", Title: "If it was the weights, build with fewer bits", Told: "A language model: `--use_weight_only` (8 bit, half of 16). trtexec: `--fp16`, half of 32.", Cost: "little quality"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/tensorrt_llm/commands/build.py"},
 	},
 	{
 		ID: "tensorrt-llm/cache-short", Kinds: []fact.Kind{fact.TRTCacheTooSmall},
 		Cause: cause.ContextTooLong, Weight: cause.Good,
-		Headline: "did not start: the cache holds less than one request of full length",
-		Means:    "The engine is in place; what is left for the cache does not hold a single request of `max_seq_len`. Either that length is more than you need, or something else took the room: another program, a second instance of the model, a small share.",
-		Not:      "A smaller batch: the check is for one request.",
+		Headline: "did not start: the KV cache holds less than one request of full length",
+		Means:    "The KV cache that fits holds less than one request of `max_seq_len`. Either that length is more than you need, or something else takes the memory: another program, a second instance of the model, or a small share.",
+		Not:      "A smaller batch alone: the check is for one request.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Accept shorter requests", Ways: []cause.Way{
-				{For: "trtllm-serve", Text: "add `--max_seq_len 8192`."}, {For: "An engine built by hand", Text: "build it again with a smaller `--max_seq_len`."},
+			{Fix: "lower_context", Title: "Lower `max_seq_len`", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "`--max_seq_len` with the length that you need."}, {For: "An engine built by hand", Text: "build it again with a smaller `--max_seq_len`."},
 			}, Cost: "longer ones are refused"},
-			{Fix: "raise_mem_fraction", Title: "Give the cache more of what is free", Ways: []cause.Way{
+			{Fix: "raise_mem_fraction", Title: "Raise `free_gpu_memory_fraction`", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "`--free_gpu_memory_fraction 0.95` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` in config.pbtxt; two instances on a card share it: 0.45 each."},
 			}, Cost: "less for everything else"},
-			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "close_other_apps", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
 	},
@@ -304,12 +302,12 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/pinned", Kinds: []fact.Kind{fact.TRTRuntime}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "pinned" },
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused pinned system memory, not graphics memory",
-		Means:    "The call that failed, cudaHostAlloc, takes memory of the computer that cannot be swapped out. So RAM was short or a limit on locked memory is set, as is usual in containers; the card may be empty.",
-		Not:      "A smaller share for the cache or fewer layers: they concern the card.",
+		Means:    "The call that failed, cudaHostAlloc, allocates system memory (RAM) that cannot be swapped out. Either RAM was short, or a limit on locked memory is set, as is usual in containers. The card may be empty.",
+		Not:      "A smaller `free_gpu_memory_fraction`: it concerns the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Lift the limits of the container", Told: "Added to `docker run`:", Kind: "config", Text: "--ipc=host --ulimit memlock=-1 --ulimit stack=67108864", Cost: "free"},
-			{Fix: "close_other_apps", Title: "See what RAM is left", Told: "`free -h` while it starts; pinned memory needs it free, swap does not count.", Cost: "free"},
-			{Fix: "lower_swap_space", Title: "Take back a host cache", Told: "If you set a cache in system memory (`kv_cache_host_memory_bytes` in Triton, `host_cache_size` in `KvCacheConfig`), make it smaller.", Cost: "less reuse of prompts"},
+			{Fix: "raise_memory_limit", Title: "Raise the limits of the container", Told: "Added to `docker run`:", Kind: "config", Text: "--ipc=host --ulimit memlock=-1 --ulimit stack=67108864", Cost: "free"},
+			{Fix: "close_other_apps", Title: "Check the free RAM", Told: "`free -h` while it starts. Swap does not count for pinned memory.", Cost: "free"},
+			{Fix: "lower_swap_space", Title: "Shrink the host cache", Told: "If you set a KV cache in system memory (`kv_cache_host_memory_bytes` in Triton, `host_cache_size` in `KvCacheConfig`), make it smaller.", Cost: "less reuse of prompts"},
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/include/tensorrt_llm/runtime/tllmBuffers.h", trtIssues + "1670"},
 	},
@@ -318,17 +316,17 @@ var trtEngineCards = []cause.Card{
 			return c.Total.Has() && c.Free.Has() && c.Free.Bytes*20 < c.Total.Bytes
 		},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "loaded its engine, which fills the card: {free} of {total} is left for the cache",
-		Means:    "TensorRT-LLM measures when the engine and its buffers are in: {free} of {total} was left, unless another program holds the rest (`nvidia-smi` before the start tells). All of it would be a cache of a few tokens, so that no share for the cache is enough.",
-		Not:      "`--free_gpu_memory_fraction`: it divides {free}.",
+		Headline: "loaded its engine, and only {free} of {total} is left for the KV cache",
+		Means:    "With the engine and its buffers loaded, {free} of {total} was left, too little for a KV cache. Engine and buffers fill the card, unless another program holds a part of it (`nvidia-smi` before the start shows).",
+		Not:      "`free_gpu_memory_fraction`: it only divides the {free} that is left.",
 		Cures: []cause.Cure{
-			{Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Told: "At 4 bit a model takes about 0.7 GiB for each billion parameters, and 1 to 2 GiB should stay free for cache and work: one that is at 4 bit already has to be of a smaller size.", Cost: "lower quality"},
-			{Fix: "lower_batch_size", Title: "If little is missing: smaller buffers of the engine", Ways: []cause.Way{
+			{Fix: "use_smaller_model", Title: "Use fewer bits or a smaller model", Told: "At 4 bit a model takes about 0.7 GiB per billion parameters, and 1 to 2 GiB should stay free. If it is at 4 bit already, take a smaller one.", Cost: "lower quality"},
+			{Fix: "lower_batch_size", Title: "If little is missing, shrink the engine's buffers", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "add `--max_batch_size 1 --max_num_tokens 1024 --max_seq_len 2048`."},
 				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`."},
 			}, Cost: "one short request at a time"},
-			{Fix: "bigger_gpu", Title: "Or a larger card", Cost: "money"},
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "bigger_gpu", Title: "Or use a larger card", Cost: "money"},
+			{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
 	},
@@ -337,16 +335,16 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory in its C++ runtime",
-		Means:    "The message names no size. What this runtime takes follows from the engine: buffers from its batch size and lengths, the cache nine tenths of what is free after it. `nvidia-smi` before the start shows whether something else is on the card.",
+		Means:    "The message names no size. This runtime allocates buffers by the engine's batch size and lengths, then by default nine tenths of the free memory for the KV cache. `nvidia-smi` before the start shows whether something else is on the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Plan for less", Ways: []cause.Way{
+			{Fix: "lower_batch_size", Title: "Lower batch size and lengths", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "add `--max_batch_size 16 --max_num_tokens 2048 --max_seq_len 4096`."},
-				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`, without beams; the runtime's flags cannot lower what it was built for."},
+				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`, and one beam."},
 			}, Cost: "longer requests are refused, more wait"},
-			{Fix: "lower_mem_fraction", Title: "Let the cache take less of what is free", Ways: []cause.Way{
+			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "`" + trtFraction + "` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` 0.7 in config.pbtxt; with several instances on a card 0.9 divided by their number."},
 			}, Cost: "fewer tokens at a time"},
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/include/tensorrt_llm/runtime/tllmBuffers.h", trtIssues + "401"},
 	},

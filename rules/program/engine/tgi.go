@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -20,7 +22,7 @@ var TGI = program.Program{
 	Work:  "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Cards: TGICards,
 	Sources: program.Sources{
-		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --cuda-memory-fraction --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
+		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --cuda-memory-fraction --kv-cache-dtype --max-batch-prefill-tokens --max-input-length --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",
 	},
 	Clues: map[string][]cause.Clue{
@@ -61,9 +63,11 @@ var TGI = program.Program{
 			}
 			prefill := launch.Divided("max_batch_prefill_tokens", 4096, TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).Value)
-			return tgiServer.Adds(prefill, launch.To("max_input_tokens", strconv.Itoa(n/2)), launch.To("max_total_tokens", strconv.Itoa(n)))(c)
+			return tgiServer.Adds(prefill, launch.To(inputLimit(c), strconv.Itoa(n/2)), launch.To("max_total_tokens", strconv.Itoa(n)))(c)
 		},
-		"lower_context":     tgiServer.Adds(launch.To("max_input_tokens", "1024"), launch.To("max_total_tokens", "2048")),
+		"lower_context": func(c *ledger.Case) []step.Step {
+			return tgiServer.Adds(launch.To(inputLimit(c), "1024"), launch.To("max_total_tokens", "2048"))(c)
+		},
 		"multi_gpu":         tgiServer.Adds(launch.Doubled("num_shard")),
 		"use_lower_quant":   tgiServer.Adds(launch.To("quantize", "bitsandbytes-nf4")),
 		"quantize_kv_cache": tgiServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
@@ -78,6 +82,18 @@ var tgiServer = launch.Server{
 	Dumps:   true,
 	Start:   "text-generation-launcher --model-id",
 	Where:   "After the image's name in `docker run`, in place of your values:",
+}
+
+// inLoRAX: TGI's fork for adapters, which has the older name of a limit.
+func inLoRAX(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "lorax_server") })
+}
+
+func inputLimit(c *ledger.Case) string {
+	if inLoRAX(c) {
+		return "max_input_length"
+	}
+	return "max_input_tokens"
 }
 
 var tgiWarmup = when.Root(fact.TGIWarmup)

@@ -49,9 +49,9 @@ func tgiBatch(c *ledger.Case) map[string]string {
 }
 
 var (
-	tgiFewer = as("lower_max_batched_tokens", "Lower the tokens of the trial batch", "", "longer prompts are refused")
-	tgiQuant = as("use_lower_quant", "Quantise the weights", "A quarter of 16 bit while it loads; an AWQ or GPTQ checkpoint (`--quantize awq`) answers faster.", "slight loss of quality")
-	tgiSplit = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`; the number of attention heads must be divisible by it.", "needs them")
+	tgiFewer = as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused")
+	tgiQuant = as("use_lower_quant", "Quantise the weights", "To 4 bit while it loads, about a quarter of 16 bit; an AWQ or GPTQ checkpoint (`--quantize awq` or `gptq`) answers faster.", "slight loss of quality")
+	tgiSplit = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards")
 )
 
 // tgiTrial is what a trial batch asked for in bytes.
@@ -59,8 +59,8 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]]. {mine} was taken, mostly weights, and {asked} in one piece was not to be had.[[ {others} of the card is neither free nor its tensors: CUDA's own part is under 1 GiB, so look whether another shard or program is on it.]] What the batch needs grows with its tokens.",
-		Not:      "Fewer concurrent requests: the trial follows the tokens.",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {others} of the card is neither free nor its tensors: more than 1 GiB points to another shard or program.]]",
+		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
 		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
 		Sources:  []string{tgiCausal, tgiIssues + "563"},
 	}
@@ -72,13 +72,13 @@ var TGICards = slices.Concat(tgiBareCards[:1], tgiCards, tgiBareCards[1:])
 var tgiCards = []cause.Card{
 	{
 		ID: "tgi/tiny", Kinds: []fact.Kind{fact.TGIWarmup}, If: TGITiny, Figures: tgiBatch,
-		Headline: "failed in its warm-up; {tokens} prompt tokens are too few to blame",
-		Means:    "A batch of {tokens} tokens takes some MB. Several versions put this sentence on any error of the warm-up, so it names a remedy for something that did not happen: the real error is the last line of the traceback above it, often a missing kernel for a quantised model, or a model that the version does not know. Only if that line says \"CUDA out of memory\" is the card full, of weights then.",
+		Headline: "failed in its warm-up, but {tokens} prompt tokens are too few to fill a card",
+		Means:    "A batch of {tokens} tokens needs only some MB. Several versions print this sentence for any error of the warm-up. The real error is the last line of the traceback above it, often a missing kernel for a quantised model, or a model that the version does not know. Only if that line says \"CUDA out of memory\" is the card full, usually with weights.",
 		Not:      "A still smaller `--max-batch-prefill-tokens`.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Read the line above, and take the newest image", "It names the right error, and has kernels for more models:", "a download"),
+			as("upgrade_version", "Read the traceback above, and take the newest image", "It has kernels for more models:", "a download"),
 			{Fix: "use_lower_quant", Title: "If the model is quantised, try another kernel", Told: "`--quantize marlin` for GPTQ, `awq` for AWQ, `--quantize eetq` or `bitsandbytes-nf4` for a 16-bit checkpoint.", Cost: "perhaps slower"},
-			{Fix: "close_other_apps", Title: "If it does say out of memory: see what fills the card", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "close_other_apps", Title: "If it says out of memory, check what fills the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{tgiCausal, tgiIssues + "1164"},
 	},
@@ -86,12 +86,12 @@ var tgiCards = []cause.Card{
 		ID: "tgi/warmup-few", Kinds: []fact.Kind{fact.TGIWarmup}, If: tgiFew, Figures: tgiBatch,
 		Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge},
 		Headline: "did not start: no room even for a trial batch of {tokens} prompt tokens",
-		Means:    "{tokens} prompt tokens are few (4096 is the default) and need some hundred MB. So the batch is hardly what is too large: weights, the workspace of a quantisation kernel, or another program leave it no room; the sentence has no figures. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
-		Not:      "`--max-batch-prefill-tokens` alone, however low. `--shm-size`: that is for several cards.",
+		Means:    "{tokens} prompt tokens are few (4096 is the default) and need a few hundred MB. More likely weights, the workspace of a quantisation kernel, or another program fill the card; the message has no figures. Some versions (September 2023, and the newest) print it for any error: check that the traceback above ends in \"out of memory\".",
+		Not:      "A larger `--shm-size`: it is system memory, for several cards.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Start the newest image on an empty card", Told: "It names the right error and has leaner kernels. Before the start this should list nothing; stop other containers, notebooks, an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
-			{Fix: "use_lower_quant", Title: "Weights near the card's size: quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` a quarter; AWQ or GPTQ checkpoints answer faster. If it is GPTQ already: the newest image, or before the image's name `-e DISABLE_EXLLAMA=True`, whose kernels take buffers of their own.", Cost: "slight loss of quality"},
-			{Fix: "lower_context", Title: "All limits together", Told: "In place of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
+			{Fix: "upgrade_version", Title: "Start the newest image on an empty card", Told: "Before the start this should list nothing; stop other containers, notebooks, an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
+			{Fix: "use_lower_quant", Title: "If the weights nearly fill the card, quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` about a quarter. If the model is GPTQ already, the ExLlama kernels take extra buffers: `-e DISABLE_EXLLAMA=True` before the image's name turns them off.", Cost: "slight loss of quality"},
+			{Fix: "lower_context", Title: "Or lower all limits together", Told: "In place of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
 			tgiSplit,
 		},
 		Sources: []string{tgiCausal, tgiLauncher, tgiIssues + "755"},
@@ -100,8 +100,8 @@ var tgiCards = []cause.Card{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a cache for {total_tokens}]]; weights are in by then, and the cache gets what this run leaves. How much it lacks the sentence does not say. A model takes 2 GB for each billion parameters at 16 bit: where that is nearly the card, the weights fill it, fewer tokens alone are rarely enough, and the second step comes first. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
-		Not:      "Fewer concurrent requests: the trial follows the tokens.",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, start with the second step. Some versions (September 2023, and the newest) print this for any error: check that the traceback above ends in \"out of memory\".",
+		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
 		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
@@ -109,8 +109,8 @@ var tgiCards = []cause.Card{
 		ID: "tgi/load", Kinds: onCard, Phases: []string{"load"}, If: inTGI,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while TGI loaded the weights: {mine} of {total} is its own already, and more was to come. Token limits count only afterwards.",
-		Not:      "`--max-batch-prefill-tokens`, `--max-total-tokens`: nothing was computed yet.",
+		Means:    "It failed while TGI loaded the weights: {mine} of {total} is its own already, and the KV cache is still to come.",
+		Not:      "`--max-batch-prefill-tokens`, `--max-total-tokens`: neither has an effect while weights load.",
 		Cures:    []cause.Cure{tgiQuant, tgiSplit, as("use_smaller_model", "Or use a smaller model", "", "lower quality")},
 		Sources:  []string{"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/__init__.py"},
 	},
@@ -118,13 +118,13 @@ var tgiCards = []cause.Card{
 	tgiTrial("tgi/trial-failed", nil, []string{"Unable to warmup model", "Error: Warmup("}),
 	{
 		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
-		Headline: "started, and ran out of the card on a real request",
-		Means:    "After its warm-up TGI gives nearly all that is left to the cache, so that only a tenth or less of the card is free for work. This request needed {asked} and found {room}.[[ {slack_beside} lies unused in PyTorch's reserve, in pieces too small for it: scattered memory is part of this.]] Prompts of unusual length, `best_of` and log-probabilities need more than the trial did.",
-		Not:      "`--max-batch-total-tokens`: TGI works it out itself for most models and ignores yours.",
+		Headline: "ran out of graphics memory on a request",
+		Means:    "After its warm-up TGI gives nearly all free memory to the KV cache, so that usually a tenth of the card or less is left for requests. This one needed {asked}; {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, in pieces too small for it: fragmentation is part of this.]] Long prompts, `best_of` and log-probabilities need more than the trial batch.",
+		Not:      "`--max-batch-total-tokens`: for most models TGI computes it itself and ignores yours.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Leave more of the card outside the cache", Told: "For `docker run`, before the image's name; 0.90 is the default. TGI has it since 2.3 (September 2024); older: the next.", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(inLoRAX), Told: "The KV cache then leaves more of the card free; 0.90 is the default (since TGI 2.3, September 2024). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth fewer tokens at a time"},
 			tgiFewer,
-			{Fix: "expandable_segments", Title: "Against scattered memory", Told: "Also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			tgiQuant,
 		},
 		Sources: []string{tgiGlobals, tgiLauncher, tgiIssues + "2744", tgiIssues + "2083"},

@@ -15,21 +15,21 @@ const (
 
 // oneInstance is what Triton multiplies.
 var oneInstance = cause.Cure{
-	Fix: "lower_num_workers", Title: "One instance of the model on the card", Told: "In `config.pbtxt`; each instance has weights and buffers of its own.", Kind: "config",
-	Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once",
+	Fix: "lower_num_workers", Title: "Or run one instance of the model", Told: "In `config.pbtxt`; each instance has its own weights and buffers.", Kind: "config",
+	Text: "instance_group [ { count: 1 kind: KIND_CPU } ]   # KIND_CPU: as the backend's own template", Cost: "fewer requests at once",
 }
 
 // inTriton is the engine's refusal while Triton makes an instance of it.
 var inTriton = cause.Card{
 	ID: "tensorrt-llm/in-triton", Kinds: []fact.Kind{fact.TRTRuntime}, If: func(c *ledger.Case) bool { return c.Failure.Stage != "pinned" }, Said: []string{"create instance", "backend_model", "modelInstanceState", "ModelInstanceState"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-	Headline: "could not make an instance of its engine in Triton: the card was full",
-	Means:    "An instance takes the engine's weights, then a cache of nine tenths of what is free (some versions 0.85), then buffers for `max_batch_size` x beams x length: the last find what the cache left. A run of the same engine in Python reserves less, so that it works there proves nothing. Each further instance needs all of it again.",
-	Not:      "Another conversion of the checkpoint: the engine itself was loaded.",
+	Headline: "could not create an instance of its engine in Triton: graphics memory ran out",
+	Means:    "An instance allocates the engine's weights, buffers for `max_batch_size` x beams x length, and a KV cache of nine tenths of what is free (some versions 0.85). The log does not show which of them was refused, nor what else is on the card. Each further instance needs all of it again.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "A smaller cache", Told: "In `tensorrt_llm/config.pbtxt`; or fix it by `max_tokens_in_paged_kv_cache`.", Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }", Cost: "fewer tokens at a time"},
+		{Fix: "lower_mem_fraction", Title: "Lower `kv_cache_free_gpu_mem_fraction`", Told: "In `tensorrt_llm/config.pbtxt`; or limit the cache with `max_tokens_in_paged_kv_cache`.", Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }", Cost: "fewer tokens at a time"},
+		{Fix: "kill_stale_process", Title: "Check what else is on the card", Told: "An earlier server or another model of the repository may hold it.", Kind: "shell", Text: look, Cost: "free"},
+		{Fix: "lower_batch_size", Title: "Build the engine for fewer requests", Told: "A quarter of `--max_batch_size`, a smaller `--max_input_len`, one beam; set `max_batch_size` in `config.pbtxt` to the same.", Cost: "more requests wait"},
 		oneInstance,
-		{Fix: "lower_batch_size", Title: "An engine for fewer requests", Told: "Build it again with a smaller `--max_batch_size` (a quarter), `--max_input_len` and one beam, and set `max_batch_size` in `config.pbtxt` to the same.", Cost: "more wait"},
 	},
 	Sources: []string{"https://github.com/triton-inference-server/tensorrtllm_backend/blob/main/all_models/inflight_batcher_llm/tensorrt_llm/config.pbtxt", trtIssues + "401", tritonModels},
 }
@@ -39,12 +39,12 @@ var TritonCards = []cause.Card{
 	{
 		ID: "triton-server/fastertransformer", Kinds: []fact.Kind{fact.FasterTransformer},
 		Headline: "was refused graphics memory in its FasterTransformer backend",
-		Means:    "It gives no figures. Weights are loaded at the start, the buffers of a request when it comes: for its batch, beams, and length of prompt and answer. If a request ended it, such a request is too much beside the weights; if it died at the start, the weights are.",
-		Not:      "Looking into the abort (signal 6) or the stack below it: that is how this backend ends after any CUDA error. `PYTORCH_CUDA_ALLOC_CONF`: no PyTorch here.",
+		Means:    "The message has no figures. Weights are loaded at the start; buffers for batch, beams, and length of prompt and answer when a request comes. If it failed at the start, the weights are too large; if at a request, that request needs too much beside them.",
+		Not:      "The abort (signal 6) and its stack: this backend ends that way after any CUDA error. `PYTORCH_CUDA_ALLOC_CONF`: it does not use PyTorch.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "It died at a request: ask for less at once", Told: "In the request a smaller `request_output_len` and `beam_width` 1, shorter prompts, one prompt per request; in `config.pbtxt` a small `max_batch_size` (templates have 1024):", Kind: "config", Text: "max_batch_size: 8", Cost: "shorter answers, more wait"},
-			{Fix: "kill_stale_process", Title: "See what is on the card before the start", Told: "Each instance of the model, and an earlier server, holds the weights once more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "multi_gpu", Title: "It died at the start: split the weights", Told: "Convert the checkpoint for two cards and set `tensor_para_size` to 2 in `config.pbtxt`; or 16 bit, if it was converted at 32.", Cost: "a second card"},
+			{Fix: "lower_batch_size", Title: "If it failed at a request, ask for less at once", Told: "In the request a smaller `request_output_len` and `beam_width` 1, shorter prompts, one prompt per request; in `config.pbtxt` a small `max_batch_size` (templates have 1024):", Kind: "config", Text: "max_batch_size: 8", Cost: "shorter answers, more wait"},
+			{Fix: "kill_stale_process", Title: "Check what is on the card before the start", Told: "An earlier server, and each further instance of the model, holds the weights once more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "multi_gpu", Title: "If it failed at the start, split the weights", Told: "Convert the checkpoint for two cards and set `tensor_para_size` to 2 in `config.pbtxt`. If it was converted at 32 bit, convert it at 16.", Cost: "a second card"},
 		},
 		Sources: []string{ftBackend + "/blob/main/docs/gpt_guide.md", ftBackend + "/blob/main/all_models/gpt/fastertransformer/config.pbtxt", tritonModels},
 	},

@@ -13,7 +13,7 @@ import (
 
 const (
 	inPlace      = "The compute buffer{refused} Weights and KV cache were in place."
-	inPieces     = "One buffer| of {requested}| is more than this device gives in one piece, however much is free."
+	inPieces     = "One buffer| of {requested}| is more than this device allows in one piece, however much is free."
 	whichIsNot   = "A buffer{refused} The lines that would say which part of the model it was are not in the log."
 	plannedWrong = "A buffer of fixed size inside the program is too small|: it has {free} and needs {requested}, {short} more|. It is neither RAM nor VRAM that is short: that version planned it wrong."
 	// nearLimit is close to what most Vulkan drivers give in one piece.
@@ -33,7 +33,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.All(onVulkan, above(nearLimit)), cause.Hint, whichIsNot),
 			cause.If(when.All(onVulkan, when.Not(above(units.MiB))), cause.Weak, whichIsNot),
 			cause.If(roundPiece, cause.Weak, whichIsNot),
-			cause.If(nil, cause.Fair, whichIsNot+" The largest buffer is the weights', as a rule.")),
+			cause.If(nil, cause.Fair, whichIsNot+" The largest buffer is usually that of the weights.")),
 		// whisper.cpp's compute buffers have the size that the model gives them.
 		evidence(when.All(transcribes, buffer("compute", "kv"), when.Not(ledger.InHost)), cause.If(nil, cause.Good, "A buffer{refused} Its size follows from the size of the Whisper model.")),
 		evidence(when.Root(fact.GGMLMetal),
@@ -43,7 +43,7 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0)), when.Not(when.Fact("guard_nan"))),
 			cause.If(nil, cause.Fair, "The program stopped before loading: by its own estimate|, {system_required},| model and context do not fit.")),
 		evidence(when.All(when.Root(fact.GGMLSYCL), deviceFull), cause.If(nil, cause.Good, "The driver had no device memory left to give.")),
-		cause.Said(cause.Weak, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime),
+		cause.Said(cause.Weak, "The model was loaded, and then the GPU had nothing left for the temporary memory of the computation.", fact.GGMLRuntime),
 	},
 	cause.ContextTooLong: {
 		evidence(when.All(buffer("kv"), when.Not(transcribes)),
@@ -56,14 +56,14 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.All(when.Root(fact.GGMLLimit), when.Not(contextFrom(0))), cause.Weak, inPlace),
 			cause.If(byOllama, cause.Weak, inPlace),
 			cause.If(nil, cause.Fair, inPlace)),
-		evidence(when.All(bareBuffer, roundPiece, when.Not(onVulkan)), cause.If(nil, cause.Good, "A whole multiple of 64 MiB is a KV cache, as a rule.")),
+		evidence(when.All(bareBuffer, roundPiece, when.Not(onVulkan)), cause.If(nil, cause.Good, "A whole multiple of 64 MiB is usually a KV cache.")),
 		evidence(buffer("state"), cause.If(nil, cause.Weak, "The recurrent state of a hybrid model{refused}")),
 		cause.Said(cause.Strong, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", fact.GGMLCannotRun),
 		evidence(when.Root(fact.GGMLRuntime),
-			cause.If(contextFrom(16384), cause.Good, "The context is {context} tokens long, so that the KV cache takes much of the card."),
-			cause.If(longPrompt, cause.Fair, "The prompt alone is {prompt_tokens} tokens long: the KV cache takes much of the card, and its scratch memory the rest."),
+			cause.If(contextFrom(16384), cause.Good, "The context is {context} tokens long, so the KV cache takes much of the GPU."),
+			cause.If(longPrompt, cause.Fair, "The prompt alone is {prompt_tokens} tokens long: the KV cache takes much of the GPU, and temporary memory comes on top."),
 			cause.If(when.Fact("pinned_refused"), cause.Fair, "{pinned_refused} of pinned memory was refused before: a round figure like that is a KV cache."),
-			cause.If(nil, cause.Weak, "The KV cache may be what fills the card.")),
+			cause.If(nil, cause.Weak, "The KV cache may be what fills the GPU.")),
 		evidence(when.Root(fact.GGMLMetal),
 			cause.If(when.All(contextFrom(16384), fewWeights), cause.Likely, "The weights take {weights} of {limit}; the cache for {context} tokens is what is left to explain it."),
 			cause.If(nil, cause.Hint, "The context may be what goes over the limit.")),
@@ -96,10 +96,10 @@ var llamaClues = map[string][]cause.Clue{
 	},
 	cause.HostMemory: {
 		evidence(hostRefused,
-			cause.If(stage("weights"), cause.Strong, "A buffer{refused} That part of the weights lies in system memory, so that the card does not matter."),
+			cause.If(stage("weights"), cause.Strong, "A buffer{refused} That part of the weights lies in system memory, so the GPU does not matter."),
 			cause.If(when.Any(stage("kv"), stage("state")), cause.Weak, "A buffer{refused}"),
 			cause.If(bare, cause.Likely, "A buffer{refused}"),
-			cause.If(when.Not(above(units.GiB)), cause.Strong, "A buffer{refused} So little is refused only when nearly nothing is left, or when Windows has promised away RAM and page file."),
+			cause.If(when.Not(above(units.GiB)), cause.Strong, "A buffer{refused} A piece that small is usually refused only when almost nothing is left, or when Windows has committed all RAM and page file."),
 			cause.If(nil, cause.Weak, "A buffer{refused}")),
 		// Cards that share the system's memory are full when that is.
 		evidence(when.All(unified, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
@@ -107,7 +107,7 @@ var llamaClues = map[string][]cause.Clue{
 	},
 	cause.DeviceImbalance: {
 		cause.Clue{Look: unevenSplit}.Of(fact.GGMLAlloc, fact.GGMLLimit),
-		evidence(OddCard, cause.If(nil, cause.Strong, "The device that failed is the processor's own graphics with little memory: it should not take part.")),
+		evidence(OddCard, cause.If(nil, cause.Strong, "The device that failed is the CPU's integrated GPU with little memory: it should not take part.")),
 	},
 	cause.SoftwareBug: {
 		// Arenas and plans of fixed size are the program's own mistake, unless a
@@ -116,7 +116,7 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(beyondContext, cause.If(nil, cause.Good, "{requested} of compute buffer for a context of {context} tokens is out of proportion: a fault of this version, or a vision part that is counted in.")),
 		evidence(buffer(), cause.If(belowMetalLimit, cause.Good, "{requested} was refused although Metal recommends up to {limit}: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory.")),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0))), cause.If(when.Fact("guard_nan"), cause.Strong, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.")),
-		evidence(when.All(when.Root(fact.GGMLAlloc), when.Not(ledger.InHost)), cause.If(below(units.MiB), cause.Fair, "{requested} are refused: the device is full to the last byte, or the driver's number of allocations is used up.")),
+		evidence(when.All(when.Root(fact.GGMLAlloc), when.Not(ledger.InHost)), cause.If(below(units.MiB), cause.Fair, "{requested} was refused: the device is completely full, or the driver's number of allocations is used up.")),
 		evidence(when.All(when.Root(fact.GGMLSYCL), deviceFull), cause.If(nil, cause.Weak, "The driver reports its own faults as a full device too.")),
 		cause.Said(cause.Weak, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", fact.GGMLSYCL),
 	},
@@ -150,16 +150,16 @@ func unevenSplit(c *ledger.Case) cause.Finding {
 		}
 	}
 	_, split := c.Setting("tensor_split")
-	weight, why := cause.Hint, "It is not the first card that is full."
+	weight, why := cause.Hint, "It is not the first GPU that is full."
 	switch loads := c.Failure.Stage == "weights"; {
 	case !loads && least > 0 && least*13 < own.Weights*10:
-		weight, why = cause.Decisive, fmt.Sprintf("%s holds %s of weights, another card only %s: the split gives the full card too much.", c.Failure.Memory, units.Amount(own.Weights), units.Amount(least))
+		weight, why = cause.Decisive, fmt.Sprintf("%s holds %s of weights, another GPU only %s: the split gives the full one too much.", c.Failure.Memory, units.Amount(own.Weights), units.Amount(least))
 	case loads && split && own.Free > 0 && fitsTogether(c, int64(len(cards)), free):
-		weight, why = cause.Decisive, fmt.Sprintf("The cards have %s free together, and this one %s: the split does not follow their sizes.", units.Amount(free), units.Amount(own.Free))
+		weight, why = cause.Decisive, fmt.Sprintf("The GPUs have %s free together, and this one %s: the split does not follow their sizes.", units.Amount(free), units.Amount(own.Free))
 	case loads || full == 0:
 		return cause.Nothing()
 	case below(units.GiB)(c):
-		weight, why = cause.Good, "Only "+units.Amount(ledger.Requested(c))+" is missing, while the cards before this one took their share."
+		weight, why = cause.Good, "Only "+units.Amount(ledger.Requested(c))+" is missing, while the GPUs before this one took their share."
 	}
 	return cause.Seen(weight, why, c.Failure.Line)
 }

@@ -159,15 +159,15 @@ func effectWiredLimit(c *ledger.Case) *effect.Effect {
 const (
 	tooSmall  = "A buffer inside the program is too small"
 	notLoaded = "The weights did not load; the %s is not allocated yet at that point."
-	toTheHost = ": what leaves the card goes there, so that fewer layers on the card make it worse."
+	toTheHost = ": what leaves the GPU goes there, so fewer layers on the GPU make it worse."
 )
 
 var llamaUseless = map[string]func(*ledger.Case) string{
 	"fewer_gpu_layers": figures.Why(
-		cause.If(arena, cause.None, tooSmall+"; the card is not involved."),
+		cause.If(arena, cause.None, tooSmall+"; the GPU is not involved."),
 		cause.If(hostRefused, cause.None, "System memory was refused"+toTheHost),
 		cause.If(when.Root(fact.OllamaSystem), cause.None, "The check is about system memory"+toTheHost),
-		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."),
+		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device allows in one piece; it stays as large with fewer layers."),
 	),
 	"quantize_kv_cache": figures.Why(
 		cause.If(dialect.QuantisedCache, cause.None, "The KV cache is quantised already."),

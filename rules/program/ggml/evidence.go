@@ -29,7 +29,7 @@ var figures = cause.Figures{
 
 // refusal ends a sentence about what was refused: its size, and by which memory.
 func refusal(c *ledger.Case) string {
-	where := cmp.Or(c.Failure.Memory, "the card")
+	where := cmp.Or(c.Failure.Memory, "the GPU")
 	if ledger.InHost(c) {
 		where = "system memory"
 	}

@@ -56,13 +56,13 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
-	open := "The log does not show how much was free: the card is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
+	open := "The log does not show how much was free: the GPU is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
 	switch c.Failure.Stage {
 	case "weights", "compute":
 		if out["had"] == "" && out["left"] == "" {
 			out["doubt"] = open
 			if c.Asked.Bytes > largestCard {
-				out["doubt"] = "Hardly any single card holds that much."
+				out["doubt"] = "Hardly any single GPU holds that much."
 			}
 		}
 	case "kv":
@@ -70,7 +70,7 @@ func numbers(c *ledger.Case) map[string]string {
 		case b.Context == 0:
 			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
 		case b.Context >= 65536 && (!ok || set.Default):
-			out["unset"] = "So many tokens are mostly the model's own maximum, which is taken where `-c` sets none."
+			out["unset"] = "That length is usually the model's own maximum, which is taken where `-c` sets none."
 		}
 	}
 	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
@@ -133,7 +133,7 @@ func budgeted(b budget, out map[string]string) {
 		out["short"] = units.Amount(b.Refused - b.Free)
 	}
 	if b.Part == "weights" && b.Free >= b.Refused && b.Basis == "log" {
-		out["close"] = "Hardly more than that was free, and the driver's own context takes 200 to 500 MiB of it."
+		out["close"] = "Only a little more than that was free, and the driver's own context takes 200 to 500 MiB of it."
 	}
 	n, ok := b.layersThatFit()
 	if !ok || n == 0 || n >= b.Layers {
@@ -219,13 +219,13 @@ func gpuName(c *ledger.Case) string {
 	if d := c.F().Device; d != nil && d.Value >= 0 {
 		return fmt.Sprintf("GPU %d", int(d.Value))
 	}
-	return "the card"
+	return "the GPU"
 }
 
 // moment is when a buffer was asked for while the program ran.
 func moment(c *ledger.Case) string {
 	if c.Phase == "inference" && c.Failure.Stage == "compute" {
-		return "The model was loaded and running; when it moved or tidied its cache, it reserved its working memory again."
+		return "The model was loaded and running, and reserved its working memory again."
 	}
 	return ""
 }

@@ -15,12 +15,12 @@ import (
 var pinnedCard = cause.Card{
 	ID: "llama.cpp/pinned", Kinds: atWork, If: pinnedWeights, Figures: pinnedFigures,
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused pinned system memory for its weights, not memory of the card",
-	Means: "The command gives no layers to the card (`-ngl`), so the model[[, {ram} with its work,]] belongs into RAM, and this stands right behind the line that counts them. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]], of which WSL and Windows give only a part of RAM; CUDA calls it out of memory.[[ {tmpfs}]]",
-	Not:   "Fewer layers on the card, a shorter context, a smaller batch: nothing lies on the card yet.",
+	Means: "The command puts no layers on the GPU (`-ngl`), so the model[[, {ram} with its work,]] goes to RAM, and it failed right after the line that counts that. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]]; WSL and Windows allow only a part of RAM for it, and CUDA reports that as out of memory.[[ {tmpfs}]]",
+	Not:   "Fewer layers on the GPU: it has none.",
 	Cures: []cause.Cure{
-		{Fix: "use_mmap", Title: "Let the file be mapped again", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
-		{Fix: "upgrade_version", Title: "Or no pinned memory, or a newer build", Told: "Newer builds fall back to ordinary memory by themselves (and want a GGUF file); in this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
-		{Fix: "raise_memory_limit", Title: "Under WSL: more memory for it", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
+		{Fix: "use_mmap", Title: "Turn memory mapping (mmap) back on", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
+		{Fix: "upgrade_version", Title: "Turn off pinned memory, or update", Told: "Newer builds fall back to ordinary memory by themselves (and need a GGUF file). In this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
+		{Fix: "raise_memory_limit", Title: "Under WSL: raise its memory limit", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
 	},
 	Sources: []string{"llama.cpp/ggml-cuda.cu", llamaThreads + "1230"}, Solved: 1,
 }
@@ -40,7 +40,7 @@ func pinnedFigures(c *ledger.Case) map[string]string {
 		out["unmapped"] = "`--no-mmap` has it copied"
 	}
 	if strings.HasPrefix(c.ModelName(), "/mnt/wsl/") {
-		out["tmpfs"] = "And /mnt/wsl lies in RAM itself: the file takes its size there a second time."
+		out["tmpfs"] = "/mnt/wsl lies in RAM itself: the file takes its size there a second time."
 	}
 	return out
 }
@@ -59,5 +59,5 @@ func metalRepeats(c *ledger.Case) map[string]string {
 	if len(c.Facts.Failures) < 3 {
 		return map[string]string{"garbage": ""}
 	}
-	return map[string]string{"garbage": "It stands here again and again, so this build goes on after it: what it wrote since then is nonsense, not the model's fault."}
+	return map[string]string{"garbage": "The error repeats, so this build goes on after it: what it answers since then is unusable."}
 }

@@ -53,16 +53,15 @@ func TakenFigures(c *ledger.Case) map[string]string {
 // and a card that was half full then is not too small.
 const (
 	TakenHeadline = "did not load: other programs held {held} of {gpu} before it began"
-	TakenMeans    = "Before anything was loaded, {had} of {gpu}'s {whole} was free: {held} was in other hands. What was to be put there takes {need} as far as the log tells, which the card has when it is empty."
-	TakenNot      = "A smaller model or fewer layers first: the card itself is large enough."
+	TakenMeans    = "Before anything was loaded, {had} of the {whole} of {gpu} was free: other programs held {held}. This program needs {need} there as far as the log tells, which fits on the empty GPU."
 )
 
 var takenCards = []cause.Card{{
 	ID: "llama.cpp/card-taken", Kinds: refused, If: when.All(device("weights", "kv", "compute", ""), when.Not(byOllama), Taken), Figures: TakenFigures,
-	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: TakenHeadline, Means: TakenMeans, Not: TakenNot,
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: TakenHeadline, Means: TakenMeans,
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See who holds it, and end what is not needed", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
-		as("fewer_gpu_layers", "Or live beside it: fewer layers on the card", "slower"),
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
+		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 }}

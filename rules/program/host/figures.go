@@ -105,7 +105,7 @@ func reckoned(c *ledger.Case) string {
 	case withSwap(c) > 0 && enough(c) == withSwap(c)+withSwap(c)/4:
 		return "the " + units.Amount(withSwap(c)) + " that it had in RAM and swap, and a quarter"
 	case f.KilledRSS != nil && c.Kind(fact.KernelKill):
-		return "twice the " + f.KilledRSS.String() + " of the process that died"
+		return "twice the " + f.KilledRSS.String() + " of the process that was killed"
 	case f.KilledRSS != nil:
 		return "the " + f.KilledRSS.String() + " seen, and a quarter"
 	}
@@ -157,8 +157,8 @@ func inPython(c *ledger.Case) bool {
 // runtimeBounds are how runtimes are held to a size and what shows their leaks, by
 // the name of the process.
 var runtimeBounds = map[string][2]string{
-	"java": {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers lie beside the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
-	"node": {"`node --max-old-space-size=4096` (MB), below the limit; buffers lie beside it", "`node --heapsnapshot-signal=SIGUSR2` and two snapshots show what grows"},
+	"java": {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers come on top of the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
+	"node": {"`node --max-old-space-size=4096` (MB), below the limit; buffers come on top of it", "`node --heapsnapshot-signal=SIGUSR2` and two snapshots show what grows"},
 }
 
 // bounded says how the process that was ended keeps below a limit.
@@ -241,7 +241,7 @@ func teamFigures(c *ledger.Case) map[string]string {
 	out["team"], out["count"], out["together"] = plainName(t.name), strconv.Itoa(t.count), units.Amount(t.bytes)
 	out["shared"] = ""
 	if limit := c.F().Limit; limit != nil && t.bytes > limit.Bytes {
-		out["shared"] = "more than the limit, for pages that they share count in each"
+		out["shared"] = "more than the limit, because shared pages count in each process"
 	}
 	if t.count > 0 {
 		out["each"] = units.Amount(t.bytes / int64(t.count))
@@ -255,7 +255,7 @@ func otherFigures(c *ledger.Case) map[string]string {
 	out["adjusted"] = adjusted(c)
 	if p, ok := ledger.BiggestOther(c); ok {
 		out["other"], out["other_held"] = plainName(p.Name), units.Amount(p.Bytes)
-		out["other_pid"], out["other_more"] = strconv.Itoa(p.PID), "held much as well"
+		out["other_pid"], out["other_more"] = strconv.Itoa(p.PID), "held a lot as well"
 		if rss := c.F().KilledRSS; rss != nil && p.Bytes > rss.Bytes {
 			out["other_more"] = "held more"
 		}
@@ -284,5 +284,5 @@ func adjusted(c *ledger.Case) string {
 	if err != nil || n < 100 {
 		return ""
 	}
-	return fmt.Sprintf("Its oom_score_adj of %d, which browsers and desktops set, counts like %d %% of RAM and swap on top of what it held, so a smaller process can go before a larger one.", n, n/10)
+	return fmt.Sprintf("Its oom_score_adj of %d, which browsers and desktops set, adds %d %% of RAM and swap to its score, so a smaller process can be killed before a larger one.", n, n/10)
 }

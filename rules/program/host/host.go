@@ -1,5 +1,5 @@
-// Package host knows who hands out the computer's own memory: the kernel,
-// containers, batch systems, Windows.
+// Package host knows who hands out system memory: the kernel, containers, batch
+// systems, Windows.
 package host
 
 import (
@@ -26,19 +26,19 @@ var Host = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			cause.Clue{Look: kernelKilled}.Of(fact.KernelKill),
-			cause.Where(when.Not(unexplained), cause.Said(cause.Decisive, "The notebook service says that the session used up the computer's memory.", fact.ShellKilled, fact.RankKilled)),
-			cause.Where(unexplained, cause.Said(cause.Strong, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
-			cause.Said(cause.Decisive, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
+			cause.Where(when.Not(unexplained), cause.Said(cause.Decisive, "The notebook service says that the session used up its RAM.", fact.ShellKilled, fact.RankKilled)),
+			cause.Where(unexplained, cause.Said(cause.Strong, "A process got signal 9: usually the kernel's out-of-memory killer, because RAM ran out. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
+			cause.Said(cause.Decisive, "Kubernetes evicted the pod because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
 			cause.Said(cause.Decisive, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
 			cause.Said(cause.Stated, "The job's memory limit was reached, and processes of it were ended. It is system memory, on GPU nodes too.", fact.SlurmKill),
 			cause.Said(cause.Stated, "The container reached its own memory limit and was killed.", fact.ContainerKill),
-			cause.Said(cause.Decisive, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
+			cause.Said(cause.Decisive, "A Dask worker was ended at 95 % of the share of memory that it was given; the machine may have had more.", fact.WorkerBudget),
 			cause.Said(cause.Decisive, "YARN ended the container above its memory limit.", fact.YARNKill),
-			cause.Said(cause.Stated, "A compiler was killed: too many compile at once for the computer's memory.", fact.BuildKilled),
+			cause.Said(cause.Stated, "A compiler was killed: the build needed more RAM than it had.", fact.BuildKilled),
 			cause.Said(cause.Likely, "iOS or macOS ended the program at its memory limit.", fact.AppleKill),
 			cause.Said(cause.Stated, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
 		},
-		cause.ModelTooLarge: {cause.Said(cause.Hint, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
+		cause.ModelTooLarge: {cause.Said(cause.Hint, "On Apple devices the GPU uses system memory (RAM): the model may be too big for the device.", fact.AppleKill)},
 		cause.LeakedProcess: {{Look: tableShowsAnother}},
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(cause.Weak, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
@@ -57,7 +57,7 @@ func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {
 		return ""
 	}
-	return "It is about the card's memory; what ran out is the computer's."
+	return "It is about graphics memory; what ran out is system memory (RAM)."
 }
 
 // kernelKilled names the victim, what it held, and whether the machine or a

@@ -14,8 +14,8 @@ import (
 
 // Cures that several share.
 var (
-	lessAtOnce = cause.Cure{Fix: "lower_num_workers", Title: "Hold less at once", Kind: "text", Text: "Fewer worker processes, a smaller batch of data, files read in pieces: each worker is a copy of what it holds.", Cost: "Some speed"}
-	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Ask the kernel who and why", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
+	lessAtOnce = cause.Cure{Fix: "lower_num_workers", Title: "Use less memory at once", Kind: "text", Text: "Fewer worker processes, smaller batches of data, files read in pieces: each worker holds its own data.", Cost: "Some speed"}
+	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
 )
 
 const swap16 = "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile"
@@ -52,10 +52,10 @@ var kernelCards = []cause.Card{
 	{
 		ID: "linux/pip", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Collecting torch", ".whl (", "Downloading torch"}, Unsaid: []string{"Successfully installed", "Traceback (most recent call last)"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "pip was ended by signal 9 while it fetched a large package: it keeps the download in memory to put it into its cache. On small machines (1 to 2 GB) and in builds of images that is enough.",
-		Not:   "Another mirror or Python version: the size of the file decides.",
+		Means: "pip got signal 9 (killed) while it fetched a large package, most likely because RAM ran out: it keeps the download in memory to write it to its cache. Machines and image builds with 1 to 2 GB of RAM are too small for that.",
+		Not:   "Another mirror: the file is as large there.",
 		Cures: []cause.Cure{
-			{Fix: "use_mmap", Title: "Install without the cache", Kind: "shell", Text: "pip install --no-cache-dir torch   # your own package", Cost: "Downloaded again next time"},
+			{Fix: "use_mmap", Title: "Install without pip's cache", Kind: "shell", Text: "pip install --no-cache-dir torch   # your own package", Cost: "Downloaded again next time"},
 			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"},
 		},
 		Sources: []string{"pip/src/pip/_vendor/cachecontrol/filewrapper.py", "https://pip.pypa.io/en/stable/cli/pip_install/"},
@@ -64,12 +64,11 @@ var kernelCards = []cause.Card{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: otherFigures,
 		Headline: "killed {victim}, but {other} {other_more}",
-		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}.[[ {adjusted}]] So the one that died is not the only one to look at, and perhaps not the first.",
-		Not:      "A smaller {victim} alone: the other one would take that, too.",
+		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}.[[ {adjusted}]] So look at {other} as well.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Look at {other}, and end or bound it", Steps: stepsCloseBiggest, Cost: "Free"},
-			{Fix: "lower_num_workers", Title: "If both are yours: one after the other", Told: "Run them in turn, or give each a limit of its own, so that the one that grows is the one that dies: `systemd-run --user --scope -p MemoryMax=8G COMMAND` (8G: what it may take).", Cost: "Time"},
-			{Fix: "add_swap", Title: "Swap, if the peak was short", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+			{Fix: "close_other_apps", Title: "Check {other}: stop it, or limit its memory", Steps: stepsCloseBiggest, Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Run the two one after the other", Told: "Or give each a limit of its own, so that only the one that grows is killed: `systemd-run --user --scope -p MemoryMax=8G COMMAND` (8G: what it may take).", Cost: "Time"},
+			{Fix: "add_swap", Title: "Add swap for a short peak", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
@@ -77,17 +76,12 @@ var kernelCards = []cause.Card{
 		ID: "linux/many-alike", Kinds: []fact.Kind{fact.KernelKill}, If: manyAlike,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: teamFigures,
 		Headline: "killed one of {count} {team} processes, which held {together} together",
-		Means:    "Not one process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is as a rule one program's workers: data loaders, a process pool, one rank a card. Each is a copy of what it loads.",
-		Not:      "Making the one that was killed smaller: it was only the next in line.",
+		Means:    "No single process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is usually one program's workers, each with its own copy of what it loads.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Half as many processes", Ways: []cause.Way{
-				{For: "Data loader", Text: "`num_workers=2` (0 to see what the main process needs alone)"},
-				{For: "Pool, joblib", Text: "`Pool(processes=4)`, `n_jobs=4`: each costs about {each}"},
-				{For: "One process a card", Text: "load the weights in one of them, or memory-mapped (safetensors), so that they are not held once for each"},
-			}, Cost: "Slower"},
-			{Fix: "stream_dataset", Title: "Share what they copy", Told: "Open large arrays with `np.load(path, mmap_mode=\"r\")` inside the worker, in place of a list or DataFrame in the parent: a fork copies Python objects little by little as they are touched.", Cost: "Some rewriting"},
+			{Fix: "lower_num_workers", Title: "Run half as many {team} processes", Told: "Each one less frees about {each}. Data loader: `num_workers=2`. Pool or joblib: half of today's `Pool(processes=...)` or `n_jobs=...`. A server: its option for workers or connections.", Cost: "Slower"},
+			{Fix: "stream_dataset", If: inPython, Title: "Share large arrays between the workers", Told: "Open them with `np.load(path, mmap_mode=\"r\")` inside the worker, instead of a list or DataFrame in the parent: forked workers copy Python objects bit by bit as they touch them.", Cost: "Some rewriting"},
 			{Fix: "raise_memory_limit", If: capped, Steps: limitSteps, Title: "Raise the limit", Cost: "Less for the rest of the machine"},
-			{Fix: "add_swap", If: uncapped, Title: "Swap, if it was close", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", If: uncapped, Title: "Add swap, if it was close", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
@@ -95,12 +89,12 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine-small", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}, which held just {held}: many processes together filled the RAM",
-		Means:    "The kernel ends the one that weighs most; where that is {held}, no single process is to blame: the machine is small[[ ({ram_total})]], or many workers and services share it.[[ There is no swap ({no_swap}), so any peak is fatal.]] Which, the table above the kill says, one line for each process (rss in pages of 4 KiB).",
-		Not:      "Hunting a leak in {victim} alone, or limits of containers.",
+		Means:    "The kernel usually ends the largest process. That one held only {held}, so no single process is to blame: the machine is small[[ ({ram_total})]], or many workers and services share it.[[ There is no swap ({no_swap}) to absorb a peak.]] The kernel's table above the kill, where it is printed, has one line per process (rss in pages of 4 KiB).",
+		Not:      "Raising the limit of a container: the whole machine was full.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Count by program, then fewer workers", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "MiB, number, name. uWSGI: `processes = 2`, `max-requests = 1000`, `reload-on-rss = 200`; gunicorn `--workers 2 --max-requests 1000`; PHP-FPM `pm.max_children`; a database's connections:", Cost: "Requests wait at a peak"},
-			{Fix: "add_swap", Title: "Swap, for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "raise_memory_limit", Title: "More RAM for the machine", Told: "The next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
+			{Fix: "lower_num_workers", Title: "Find the program with many processes, and run fewer", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name. Then uWSGI: `processes = 2`, `max-requests = 1000`, `reload-on-rss = 200`; gunicorn `--workers 2 --max-requests 1000`; PHP-FPM `pm.max_children`; a database's connections:", Cost: "Requests wait at a peak"},
+			{Fix: "add_swap", Title: "Add swap for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html"},
 	},
@@ -108,31 +102,32 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
-		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]][[, though {swap_left} of swap was free: what counts then is what cannot be swapped, or a burst faster than the disk]]. [[{largest} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
-		Not:      "Raising the limit of a container, and anything about the graphics card.",
+		Means:    "The machine itself ran out of RAM[[ and of its {swap} of swap]], not the limit of a container or job.[[ {swap_left} of swap was still free, so it was memory that cannot be swapped, or a burst faster than the disk.]] [[The kernel usually ends the process that holds most; this one held {largest}. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}) to absorb a peak. ]]The log does not show whether memory jumped (something large was loaded) or climbed slowly (a leak).",
+		Not:      "Raising the limit of a container, or graphics card settings.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Watch which of the two it is, then hold less", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
-				{For: "It jumps at a load", Text: "read in parts, memory-mapped, in 16 bit in place of 32; fewer worker processes"},
-				{For: "It climbs", Text: "something that it keeps, such as a list, a cache or open tabs: write results out, close what is done, or restart it now and then"},
-				{For: "Something else is large", Text: "end it"},
+			{Fix: "lower_num_workers", Title: "Watch memory while it runs, then reduce the largest user", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
+				{For: "It jumps at a load", Text: "process the input in parts or memory-mapped; fewer workers or threads; a model in 16 bit"},
+				{For: "It climbs", Text: "it keeps something, such as a list, a cache or open tabs: write results out, close what is done, or restart it now and then"},
+				{For: "Another program is large", Text: "end it"},
 			}, Cost: "Free"},
-			{Fix: "add_swap", Title: "Swap, for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "close_other_apps", Title: "Let this program die alone, and early", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): a limit for it alone, so that the desktop and its other programs stay alive.", Cost: "It dies a little earlier"},
+			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "close_other_apps", Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
 	{
 		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
-		Headline: "killed processes of {held} each: their sum reached the limit, not one of them",
-		Means:    "The memory limit of {whose} was reached by many small processes together, or by files in /dev/shm and other tmpfs, which count as well. The one named ({victim}) held {held}: making it smaller changes nothing. If the same program is killed again and again, something starts it again each time.",
-		Not:      "Swap or more RAM in the machine: the limit stays where it is.",
+		Headline: "killed {victim} at a memory limit, though it held only {held}",
+		Means:    "The memory limit of {whose} was reached. {victim} held only {held} of private memory, so most likely many processes together reached it, or files in /dev/shm and other tmpfs, which count as well.",
+		Not:      "More RAM in the machine: the limit stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "See how many run, and the limit", Steps: limitSteps, Told: "Count them first: `ps -eo comm= | sort | uniq -c | sort -rn | head` inside the container; then `df -h /dev/shm /tmp`.", Cost: "Less for the rest of the machine"},
-			{Fix: "raise_memory_limit", If: unnamed, Title: "See whose limit it was, and how many run", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "Inside it count them, `ps -eo comm= | sort | uniq -c | sort -rn | head`, and look at `df -h /dev/shm /tmp`. The path that the next line prints names the owner: kubepods is a pod (its `resources.limits.memory`), docker or libpod a container (`--memory`), .service or .scope a unit (`MemoryMax=`).", Cost: "Free"},
-			{Fix: "lower_num_workers", If: inPython, Title: "Limit the number of processes", Told: "A pool that starts one for each core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`), or limit it from outside with `docker run --pids-limit 200`.", Cost: "Less at a time"},
-			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Fewer processes, or connections", Told: "A server's workers; a database's `max_connections`, and its shared buffers, which are shared memory and count once for all.", Cost: "Less at a time"},
-			{Fix: "empty_cache", Title: "Files in memory", Told: "What programs that have ended left in /dev/shm, and in /tmp where that is a tmpfs, stays until it is deleted. What a running one keeps there is its own.", Cost: "Free"},
+			raisePod,
+			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Check what fills the limit, and raise it", Steps: limitSteps, Told: "Inside the container `ps -eo comm= | sort | uniq -c | sort -rn | head` counts the processes, and `df -h /dev/shm /tmp` shows files in memory.", Cost: "Less for the rest of the machine"},
+			{Fix: "raise_memory_limit", If: when.All(unnamed, when.Not(inPod)), Title: "Find whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner: kubepods is a pod (its `resources.limits.memory`), docker or libpod a container (`--memory`), .service or .scope a unit (`MemoryMax=`). Inside it `ps -eo comm= | sort | uniq -c | sort -rn | head` counts the processes.", Cost: "Free"},
+			{Fix: "lower_num_workers", If: inPython, Title: "Limit the number of processes", Told: "A pool that starts one per core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`).", Cost: "Less at a time"},
+			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Run fewer processes or connections", Told: "A server's workers; a database's `max_connections`, and its shared buffers, which count once for all its processes.", Cost: "Less at a time"},
+			{Fix: "empty_cache", Title: "Delete leftover files in memory", Told: "Files that ended programs left in /dev/shm (and in /tmp where that is a tmpfs) stay until they are deleted. Do not touch files of a running program such as a database.", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "docker/cli/command/container/opts.go"},
 	},
@@ -140,56 +135,55 @@ var kernelCards = []cause.Card{
 		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
-		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM, of which there may be plenty. It is that of {whose}.[[ {victim} held {held} itself]][[, and {swapped} more in swap: it would not stop at this limit]].[[ The other {rest} of the {limit} are further processes in it, and files in /dev/shm and tmpfs, which count as well; page cache is given up first.]]",
-		Not:      "More RAM in the machine, or closing programs outside: the limit stays where it is.[[ More swap: {swapped} of it did not save it.]]",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM. It is the limit of {whose}.[[ {victim} held {held} itself]][[, and {swapped} more in swap]].[[ The other {rest} of the {limit} are further processes, and files in /dev/shm and tmpfs, which count as well.]]",
+		Not:      "More RAM in the machine, or closing programs outside: the limit stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; come down once the real peak is known.]]", Cost: "Less for the rest of the machine"},
-			{Fix: "raise_memory_limit", If: unnamed, Title: "See whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that memory limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; lower it once the real peak is known.]]", Cost: "Less for the rest of the machine"},
+			{Fix: "raise_memory_limit", If: unnamed, Title: "Find whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner. In place of 16g put twice today's limit.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
 				{For: "docker", Text: "`docker update --memory 16g --memory-swap 16g CONTAINER`, for good in Compose `mem_limit:`"},
 				{For: "A name with .service", Text: "`sudo systemctl set-property NAME.service MemoryMax=16G`"},
 				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
-			{Fix: "lower_num_workers", Title: "Or stay below it", If: inPython, Ways: []cause.Way{
-				{For: "Several processes", Text: "fewer workers: each is a copy of what it loads (`num_workers=2`, `Pool(4)`; counted by the machine's cores, not the container's, unless set)"},
-				{For: "One process", Text: "read data in parts or memory-mapped"},
-				{For: "A model", Text: "load it in 16 bit, from safetensors"},
-			}, Cost: "Some speed"},
-			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: when.Not(inPython), Ways: []cause.Way{
+			{Fix: "lower_num_workers", Title: "Use less memory", If: inPython, Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Ways: []cause.Way{
 				{For: "One large input", Text: "a part of it at a time, a coarser resolution, or fewer threads"},
 				{For: "Its own setting", Text: "{bounded}"},
-				{For: "It grows all the time", Text: "a leak: {leak}; else its newest version"},
+				{For: "It grows all the time", Text: "a leak: {leak}; otherwise update it"},
 			}, Cost: "Detail, or time"},
-			{Fix: "detach_accumulated", Title: "It took hours or days to die: something grows", Told: "`systemd-cgtop -m` (`docker stats` for a container) every few minutes. A steady climb is a leak: update the program, or restart it on a schedule until that is found.", Cost: "Free"},
+			{Fix: "detach_accumulated", Title: "If it fails after hours or days, look for a leak", Told: "Run `systemd-cgtop -m` (`docker stats` for a container) every few minutes. If memory climbs steadily, update the program, or restart it on a schedule until the leak is found.", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
 	},
 	{
 		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: oomdFigures,
-		Headline: "(systemd-oomd) ended a whole group of programs before memory was gone",
-		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it.[[ {unsaid}]][[ RAM and swap were both over 90 % full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group: something started there multiplies, such as `make -j` without a number, tests or `xargs` in parallel without a bound, or a script that calls itself.]]",
-		Not:      "Looking in dmesg: the kernel did not do this; `journalctl -u systemd-oomd` has it.",
+		Headline: "({who}) ended a whole group of programs before memory was gone",
+		Means:    "It was {who}, not the kernel. It ends {group} with all that runs in it.[[ {unsaid}]][[ RAM and swap were both nearly full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group, so something started there multiplies, such as `make -j` without a number, unbounded parallel tests or `xargs`, or a script that calls itself.]]",
+		Not:      "[[Looking in dmesg: the kernel did not do this. `journalctl -u {journal}` shows it.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", If: swarm, Title: "Find what multiplies", Told: "In another terminal, while it runs; then give it a bound: `make -j8`, `pytest -n 4`, `xargs -P 4`.", Kind: "shell", Text: "ps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "Free; less in parallel is slower"},
-			{Fix: "raise_memory_limit", If: swarm, Title: "Put a bound around it", Told: "It then dies early and alone. Your own command in place of the last word:", Kind: "shell", Text: "systemd-run --user --scope -p TasksMax=300 -p MemoryMax={most} bash", Cost: "What needs more is ended"},
-			{Fix: "restart_session", If: swarm, Title: "See what your shell starts by itself", Told: "A line of ~/.bashrc, direnv or an alias that calls itself; an editor's or agent's watcher that starts a process for each file.", Cost: "Free"},
-			{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and do less at once", Told: "The group with the most is first; fewer workers or jobs, smaller inputs, or a program that leaks and wants a restart.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
-			{Fix: "add_swap", If: when.Not(fullSwap), Title: "More swap, on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
-			{Fix: "raise_memory_limit", If: when.Not(swarm), Title: "Start the job in a group of its own", Told: "Then that group is what is ended, not your terminal or desktop with it. Your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
-			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap)), Title: "Less at once", Told: "Fewer workers or compile jobs, a smaller batch of data; `systemd-cgtop -m` shows which group takes it while it runs.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", If: swarm, Title: "Find what starts so many processes, and limit it", Told: "In another terminal while it runs. Then set a number: `make -j8`, `pytest -n 4`, `xargs -P 4`.", Kind: "shell", Text: "ps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "Free; less in parallel is slower"},
+			{Fix: "raise_memory_limit", If: swarm, Title: "Run it with its own memory limit", Told: "Then only this command is killed, early. Put your own command in place of the last word:", Kind: "shell", Text: "systemd-run --user --scope -p TasksMax=300 -p MemoryMax={most} bash", Cost: "What needs more is ended"},
+			{Fix: "restart_session", If: swarm, Title: "Check what your shell starts by itself", Told: "A line of ~/.bashrc, direnv or an alias that calls itself, or an editor's watcher that starts a process per file.", Cost: "Free"},
+			{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and reduce it", Told: "The largest group comes first. Run fewer workers or jobs, use smaller inputs, or restart a program that leaks.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
+			{Fix: "close_other_apps", If: talos, Title: "Find what fills the node", Told: "`kubectl top node; kubectl top pod -A` shows it. Stop or move pods that use far more than they request.", Cost: "Free to look"},
+			{Fix: "raise_memory_limit", If: talos, Title: "Raise the pod's memory request, or use a larger node", Told: "With an honest request (`resources.requests.memory`) the scheduler places the pod where that much is free.", Cost: "Pending while no node has that free"},
+			{Fix: "add_swap", If: talos, Title: "Add swap on the node", Told: "A `SwapVolumeConfig` document in the machine configuration, and `swapBehavior: LimitedSwap` under `memorySwap` in the kubelet's extraConfig.", Cost: "Disk; slow while it is used"},
+			{Fix: "add_swap", If: when.Not(when.Any(fullSwap, talos)), Title: "Add swap on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
+			{Fix: "raise_memory_limit", If: when.Not(when.Any(swarm, talos)), Title: "Start the job in a group of its own", Told: "Then systemd-oomd ends only that group, not your terminal or desktop. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
+			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap, talos)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Some speed"},
 		},
-		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},
+		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml", "siderolabs/talos/website/content/v1.13/reference/configuration/block/swapvolumeconfig.md"},
 	},
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Means: "earlyoom, a daemon, ended the process before the kernel had to: by default when available RAM and free swap are both below 10 %. It picks the process with the highest score, as a rule the largest. A small or full swap makes it act early.",
+		Means: "The earlyoom daemon ended the process before the kernel had to: by default when available RAM and free swap are both below 10 %. It picks the process with the highest score, usually the largest. With little or full swap it acts early.",
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
 			lessAtOnce,
-			{Fix: "raise_memory_limit", Title: "Let it act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 4 -s 10\"` (percent of RAM and of swap that must be free) and restart the service.", Cost: "Less warning before a stall"},
+			{Fix: "raise_memory_limit", Title: "Let earlyoom act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 4 -s 10\"` (percent of RAM and of swap that must be free) and restart the service.", Cost: "Less warning before a stall"},
 		},
 		Sources: []string{"earlyoom/README.md", "earlyoom/earlyoom.default"},
 	},
@@ -204,20 +198,26 @@ func swarm(c *ledger.Case) bool {
 	return ok && n.Count != nil && n.Count.Value >= manyProcesses
 }
 
+// talos: its own controller ended the group, not systemd-oomd.
+func talos(c *ledger.Case) bool { return c.Contains("runtime.oomcontroller") }
+
 // fullSwap: more swap would be used up as well.
 func fullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
 
 // oomdFigures are what systemd-oomd says of itself.
 func oomdFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"ram": "", "swap": "", "swapped": "", "swarm": "", "unsaid": "", "most": "8G"}
+	out := map[string]string{"ram": "", "swap": "", "swapped": "", "swarm": "", "unsaid": "", "most": "8G", "who": "systemd-oomd", "journal": "systemd-oomd", "group": "a whole cgroup (a terminal tab, a container or a desktop session)"}
+	if talos(c) {
+		out["who"], out["journal"], out["group"], out["unsaid"] = "the OOM controller of Talos Linux", "", "a whole cgroup, here that of a pod,", "It does so when processes of the node wait for memory too long (memory pressure), so some RAM may have been free."
+	}
 	if ram := ledger.Sized(c, "oomd_ram"); ram > 0 {
 		out["ram"], out["most"] = units.Amount(ram), strconv.FormatInt(max(1, ram*6/10/units.GiB), 10)+"G"
 	}
 	switch {
 	case fullSwap(c):
 		out["swap"], out["swapped"] = units.Amount(ledger.Sized(c, "oomd_swap")), units.Amount(ledger.Sized(c, "oomd_swap_used"))
-	case !swarm(c):
-		out["unsaid"] = "It does so when the processes spend most of their time waiting for memory (as a rule over half of 20 seconds), or when RAM and swap are both over 90 % full. So some RAM can have been free. A small swap, or none, makes such waits frequent."
+	case !swarm(c) && !talos(c):
+		out["unsaid"] = "It does so when processes wait for memory too long (memory pressure), or when RAM and swap are both over 90 % full, so some RAM may have been free. Little or no swap makes such waits frequent."
 	}
 	if swarm(c) {
 		n, _ := c.Fact("oomd_processes")

@@ -42,22 +42,22 @@ func podFigures(c *ledger.Case) map[string]string {
 func exited(code string) string {
 	switch code {
 	case "0":
-		return "Exit code 0 with OOMKilled: a child was killed (a worker, a subprocess, one end of a pipe), the main process ended as if all were well. The pod counts as done, but do not trust its result. The kernel did it at the container's own limit; on the node `dmesg -T` names the process"
+		return "Exit code 0 with OOMKilled: the kernel killed a child process (a worker, a subprocess, one end of a pipe) at the container's own limit, and the main process ended as if all were well. The pod counts as completed, but do not trust its result. On the node `dmesg -T` names the process"
 	case "", "137":
-		return "137 with OOMKilled: the kernel ended a process of the container at the container's own limit"
+		return "The kernel ended a process of the container at the container's own memory limit"
 	}
-	return "Exit code " + code + " with OOMKilled: the kernel ended a child at the container's own limit, and the main process gave up for it"
+	return "Exit code " + code + " with OOMKilled: the kernel killed a child process at the container's own limit, and the main process then gave up"
 }
 
 // lived says what the time that a container ran tells.
 func lived(seconds int) string {
 	switch {
 	case seconds < 120:
-		return fmt.Sprintf("It lived %d seconds: what it loads at its start does not fit.", seconds)
+		return fmt.Sprintf("It ran for %d seconds, so what it loads at its start does not fit.", seconds)
 	case seconds < 3*3600:
-		return fmt.Sprintf("It lived %d minutes.", seconds/60)
+		return fmt.Sprintf("It ran for %d minutes.", seconds/60)
 	}
-	return fmt.Sprintf("It lived %d hours: something grows, more likely than one large load.", seconds/3600)
+	return fmt.Sprintf("It ran for %d hours: a slow climb is more likely than one large load.", seconds/3600)
 }
 
 // resources is what to write into a pod's specification. Where the log shows
@@ -110,26 +110,26 @@ var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
-		Headline: "evicted the pod: its node, not the pod, ran low on RAM",
-		Means:    "The kubelet throws pods out when its node runs low on RAM, before the kernel has to[[ ({available} was left)]]. A pod's limit plays no part: reaching that reads OOMKilled. First go the pods that use more than they requested, so a pod without a request, or with one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Who filled the node is open: this pod, if its use grows, or a neighbour.",
-		Not:      "Raising the limit alone. Evicted pods in the list hold no memory: delete them at leisure.",
+		Headline: "evicted the pod because its node ran low on RAM",
+		Means:    "The kubelet evicts pods when its node runs low on RAM[[ ({available} was left)]]. The pod's limit plays no part: a pod that reaches it shows OOMKilled. Pods that use more than they requested go first, so a pod with no request, or one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Either this pod or a neighbour filled the node.",
+		Not:      "Raising the limit alone: it plays no part in an eviction.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Request what it really uses", Told: "The scheduler then places it where that is free, and a pod that stays below its request is thrown out last.[[ {wanted} is {basis}.]] Write it into the Deployment or Job: a bare pod has to be created again.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
-			{Fix: "close_other_apps", Title: "See who fills the node", Told: "`kubectl top node; kubectl top pod --all-namespaces | sort -rnk4` shows it. Pods far above their requests need honest ones, too; one that climbs is the leak.", Cost: "Free"},
-			{Fix: "lower_num_workers", Title: "Take less, or a node of its own", Told: "Fewer parallel environments, workers or samples in memory; or a larger node by `nodeSelector`. Save checkpoints to a persistent volume: an eviction loses what lies in the pod.", Cost: "Time, or money"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory request to what it really uses", Told: "The scheduler then places the pod where that much is free, and a pod below its request is evicted last.[[ {wanted} is {basis}.]] Set it in the Deployment or Job; a bare pod has to be created again.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
+			{Fix: "close_other_apps", Title: "Check which pods fill the node", Told: "`kubectl top node; kubectl top pod --all-namespaces | sort -rnk4` shows it. Raise the requests of pods that are far above theirs; a pod that keeps climbing has a leak.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Use less memory, or a larger node", Told: "Fewer workers, or less data in memory at once; or choose a larger node with `nodeSelector`. Save results to a persistent volume: an eviction deletes the pod's own files.", Cost: "Time, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},
 	},
 	{
 		ID: "kubernetes/limit-small", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") && little(c) }, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended the container at its memory limit: a very small one, for {victim} held only {held}",
-		Means:    "The kernel ended {victim} at the limit of the pod[[ ({limit})]]; the node may have had plenty of RAM. {held} of its own is what a program has when it starts, so the limit itself is far below its need, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. Where nobody wrote such a limit, a LimitRange of the namespace sets one.",
-		Not:      "A smaller model or batch: it had not come that far. A larger node, swap on it, or more replicas.",
+		Headline: "ended the container at its memory limit[[ of {limit}]]; {victim} held only {held}",
+		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} is little: either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. If nobody set that limit, a LimitRange of the namespace did.",
+		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Look at the limit, and raise it to the real need", Told: "`kubectl get limitrange` shows a default of the namespace. A model server needs its models in RAM and some GB beside: begin far above, measure the peak, come down.", Steps: podSteps, Cost: "less room for other pods"},
-			{Fix: "empty_cache", Title: "See what else counts", Told: "In the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
-			{Fix: "detach_accumulated", Title: "It then dies later: watch it climb", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "`kubectl get limitrange` shows a default of the namespace. Start well above the need, measure the peak, then lower it. A model server needs its models in RAM and some GB more.", Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "empty_cache", Title: "Check what else fills the limit", Told: "In the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
+			{Fix: "detach_accumulated", Title: "If it fails again later, watch whether memory climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},
@@ -137,17 +137,17 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
-		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]][[ It was restarted {restarts} times: starting it again changes nothing.]]",
-		Not:      "A larger node, swap on it, or more replicas: the limit of each pod stays as it is.",
+		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]All processes of the container count, and so do files in memory (an `emptyDir` with medium Memory, /dev/shm).[[ {lived}]][[ It was restarted {restarts} times.]]",
+		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "In the Deployment, Job or Helm values, under the container: the next deployment undoes what was set by command alone.[[ {wanted} is {basis}.]]", Steps: limitOfPod, Cost: "Less room for other pods"},
-			{Fix: "lower_num_workers", Title: "Make it see its limit", Ways: []cause.Way{
-				{For: "Workers", Text: "many programs start one for each core of the node, not of the container: set the number yourself"},
+			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "Set it in the Deployment, Job or Helm values too, or the next deployment undoes it.[[ {wanted} is {basis}.]]", Steps: limitOfPod, Cost: "Less room for other pods"},
+			{Fix: "lower_num_workers", Title: "Make the program respect the limit", Ways: []cause.Way{
+				{For: "Workers", Text: "many programs start one per core of the node, not of the container: set the number yourself"},
 				{For: "JVM", Text: "`-XX:MaxRAMPercentage=75` leaves room beside the heap"},
 				{For: "Node.js", Text: "`NODE_OPTIONS=--max-old-space-size=` three quarters of the limit, in MB"},
-				{For: "Go", Text: "`GOMEMLIMIT` at nine tenths of the limit"},
+				{For: "Go", Text: "`GOMEMLIMIT` at nine tenths of the limit (Go 1.19 and later)"},
 			}, Cost: "Some throughput"},
-			{Fix: "stream_dataset", Title: "Size or growth?", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A jump at a load: read in parts, memory-mapped. A steady climb: a leak, which a larger limit only postpones.", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, read that in parts or memory-mapped. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources", "https://nodejs.org/api/cli.html", "https://pkg.go.dev/runtime/debug"},
 	},

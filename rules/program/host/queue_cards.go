@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // more is the step of a queue's own spelling with the memory that follows from
@@ -27,17 +28,17 @@ func more(kind, unit, spelling string) func(*ledger.Case) []step.Step {
 
 // What a job can do itself, whatever runs it.
 var (
-	fewAtOnce  = cause.Way{For: "Several processes or ranks", Text: "fewer on a node: each is a copy of what it loads"}
-	threads    = cause.Way{For: "A tool with threads", Text: "fewer threads, or its own option for memory: many hold a buffer for each thread"}
-	lessMemory = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !inPython(c) && !fits(c) }, Title: "Or make the job smaller", Ways: []cause.Way{
+	fewAtOnce  = cause.Way{For: "Several processes or ranks", Text: "run fewer on a node: each holds its own copy of what it loads"}
+	threads    = cause.Way{For: "A tool with threads", Text: "use fewer threads, or its own memory option: many tools hold a buffer per thread"}
+	lessMemory = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce, threads,
 	}, Cost: "Time"}
-	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !fits(c) }, Title: "Or make the job smaller", Ways: []cause.Way{
+	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce,
-		{For: "Python", Text: "`Pool(4)`, `num_workers=2`: counted by the node's cores unless set; arrays with `np.load(path, mmap_mode=\"r\")`"},
+		{For: "Python", Text: "set `Pool(4)` or `num_workers=2` (the default counts the node's cores); open arrays with `np.load(path, mmap_mode=\"r\")`"},
 		threads,
 	}, Cost: "Time"}
-	fewerOf = cause.Cure{Fix: "lower_num_workers", If: fits, Title: "Or fewer processes at once: {fitting}", Told: "If the {processes} cores that were asked for are as many processes, each holds about {each}, and {fitting} stay below the {limit} of today: set the program's own option[[ (`{option}`)]] and the cores of the job alike.", Cost: "Time"}
+	fewerOf = cause.Cure{Fix: "lower_num_workers", If: fits, Title: "Run {fitting} processes at once", Told: "If the {processes} cores that were asked for are as many processes, each holds about {each}, and {fitting} stay below today's {limit}. Set the program's own option[[ (`{option}`)]] and the job's cores to that number.", Cost: "Time"}
 )
 
 // fits: the cores of the job tell how many processes would fit.
@@ -69,13 +70,13 @@ func queueFigures(c *ledger.Case) map[string]string {
 }
 
 // grows tells size from growth.
-var grows = cause.Cure{Fix: "stream_dataset", Title: "If it died after hours: watch it grow", Told: "`watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'` on the node. A jump is a load: read it in parts. A steady climb is something kept: write results out as they come.", Cost: "Free"}
+var grows = cause.Cure{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "On the node: `watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'`. If it jumps when something loads, read that in parts. If it climbs steadily, write results out as they come.", Cost: "Free"}
 
-// afterMany is for a job that had counted many steps or epochs: what they need
-// was there, so something came on top.
+// afterMany is for a training that had counted many steps or epochs: what they
+// need was there, so something may have come on top.
 var afterMany = cause.Cure{
-	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil }, Title: "It had run for many steps: find what grows, and go on from the last checkpoint", Cost: "free",
-	Told: "More RAM alone only postpones it. Usual: outputs kept over an epoch and not cleared, `loss` in place of `loss.item()`, loader workers that copy Python lists little by little (arrays instead), figures or files that stay open. Resume with the program's own option meanwhile. Print once an epoch:",
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) }, Title: "If memory climbs over the epochs, find what is kept", Cost: "free",
+	Told: "Usual: outputs collected over an epoch, `loss` summed up instead of `loss.item()`, loader workers that copy Python lists bit by bit (use arrays), or figures that stay open. Resume from the last checkpoint meanwhile. Print once per epoch:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
 }
 
@@ -83,7 +84,7 @@ var afterMany = cause.Cure{
 func queueCard(id string, weight cause.Level, whose, means, not, source string, ask cause.Cure) []cause.Card {
 	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "Perhaps a longer wait in the queue")
 	if ask.Title == "" {
-		ask.Title = "Ask for more[[: {wanted}]]"
+		ask.Title = "Request more memory[[: {wanted}]]"
 	}
 	ask.Told += "[[{wanted} is {basis}.]]"
 	return []cause.Card{{
@@ -94,8 +95,8 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 }
 
 var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memory limit",
-	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more. Several processes of MPI on one node share the sum.",
-	"A longer walltime, or more cores alone: more processes take more.", "https://github.com/openpbs/openpbs",
+	"PBS ends a job that uses more than it requested: `mem` is the RAM of all its processes together; `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more.",
+	"A longer walltime: it was ended for memory.", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
 
 // pbsSpaceCards are for a limit of address space that programs reach which only
@@ -103,13 +104,13 @@ var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memo
 var pbsSpaceCards = []cause.Card{{
 	ID: "pbs/address-space", Kinds: queue, If: onlyReserved, Figures: spaceFigures,
 	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "ended the job for its address space, {space}; it held {held} of RAM",
-	Means:    "What reached the limit[[ of {limit}]] is vmem: address space that was reserved, {space}. Of RAM the job used {held} only. Java takes its whole heap at the start, one for each task that runs at the same time, and CUDA and threads reserve far more than they fill.",
+	Headline: "ended the job for its address space of {space}; it used only {held} of RAM",
+	Means:    "What exceeded the limit[[ of {limit}]] is vmem: {space} of reserved address space. The job used only {held} of RAM. Java reserves its whole heap at the start, for each task that runs at the same time; CUDA and threads also reserve far more than they use.",
 	Not:      "A node with more RAM: the RAM was not used up.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Take the limit of vmem out, and keep that of mem", Told: "In the head of the job script, in place of `vmem=`, if the site lets you; else twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "Perhaps a longer wait in the queue"},
-		{Fix: "lower_parallel", Title: "Fewer at the same time, with smaller heaps", Told: "Java: `-Xmx` for each. Nextflow: `executor.queueSize`, or let it submit its tasks as jobs of their own (`process.executor = 'pbs'`); Snakemake: `--jobs`.", Cost: "Slower"},
-		{Fix: "lower_num_workers", Title: "Fewer threads", Told: "glibc reserves 64 MiB or more of address space for each thread: `export MALLOC_ARENA_MAX=2` bounds that.", Cost: "None as a rule"},
+		{Fix: "raise_memory_limit", Title: "Remove the `vmem` limit, keep `mem`", Told: "In the head of the job script, in place of `vmem=`. If the site requires `vmem`, request twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "Perhaps a longer wait in the queue"},
+		{Fix: "lower_parallel", Title: "Run fewer tasks at once, with smaller heaps", Told: "Java: `-Xmx` for each task. Nextflow: `executor.queueSize`, or let it submit its tasks as jobs of their own (`process.executor = 'pbs'`); Snakemake: `--jobs`.", Cost: "Slower"},
+		{Fix: "lower_num_workers", Title: "Use fewer threads", Told: "glibc reserves 64 MiB or more of address space for each thread: `export MALLOC_ARENA_MAX=2` bounds that.", Cost: "None as a rule"},
 	},
 	Sources: []string{"https://github.com/adaptivecomputing/torque", "https://www.nextflow.io/docs/latest/executor.html", "glibc/malloc/arena.c"},
 }}
@@ -148,14 +149,14 @@ func pbsSteps(c *ledger.Case) []step.Step {
 }
 
 var lsfCards = queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
-	"LSF ended the job at its limit (-M), which counts the RAM of all its processes. The node may have had more: -M is a bound, and `rusage[mem=]` what is set aside for the job; both should be raised. A job without -M has the queue's default.",
+	"LSF ended the job at its limit (`-M`), which counts the RAM of all its processes. The node may have had more. `-M` is the limit, and `rusage[mem=]` is what is reserved for the job: raise both. A job without `-M` has the queue's default.",
 	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
 
-var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job above the memory that it had asked for",
-	"The slot of a job is as large as its request_memory, and HTCondor holds or ends what goes above it. The machine may have had more. A submit file without the line gets the pool's small default.",
+var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job: it used more memory than it requested",
+	"A job's slot is as large as its `request_memory`, and HTCondor holds or ends a job that exceeds it. The machine may have had more. A submit file without that line gets the pool's default, which is often small.",
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
-	cause.Cure{Told: "Jobs in the queue keep what they were submitted with: change that there and release them, and the submit file for later ones. ", Steps: condorSteps})
+	cause.Cure{Told: "Change the job that is queued, release it, and change the submit file for later ones. ", Steps: condorSteps})
 
 // condorSteps edit the jobs that are held; RequestMemory there is in MiB.
 func condorSteps(c *ledger.Case) []step.Step {
@@ -188,12 +189,12 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"], out["single"] = "", ""
-	if !manyTasks(c) {
-		out["single"] = "One Python process: `num_workers=2`, large arrays memory-mapped."
+	out["alone"], out["ask"] = "", ""
+	if out["wanted"] == "" {
+		out["ask"] = "Put twice `ReqMem`, which this prints, into the job script: `#SBATCH --mem=` (0: all of the node's RAM). `MaxRSS` is the peak, sampled, so it can miss a short one."
 	}
 	if onePython(c) {
-		out["alone"] = "One Python process was ended: read its data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset in place of one array), `num_workers=2`, and drop what is no longer needed."
+		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
 	}
 	out["running"], out["job_is"] = "JOBID", "JOBID: the number of the new job"
 	if out["node"] == "" {
@@ -230,23 +231,29 @@ func slurmAsk(c *ledger.Case) []step.Step {
 var slurmCards = []cause.Card{{
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
-	Headline: "ended the job: it reached the RAM that it was granted[[, {limit}]]",
-	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The limit is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB per core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
-	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
+	Headline: "ended the job: it reached its memory limit[[ of {limit}]]",
+	Means:    "Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]] because the job used up its system memory (RAM), not GPU memory. The limit is what the job requested (`--mem`, `--mem-per-cpu`) or the partition's default, often a few GB per core; all its tasks on a node share it.[[ The process that was killed held {held}.]][[ If `free` ({free_left} available) was run on that node during the job, the node itself was not full.]][[ Your `free` ({free_other} available) was run on {free_node}, so it says nothing about {node}.]]",
+	Not:      "Freeing GPU memory: the limit is on RAM.",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
-		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then ask for twice `ReqMem` with `#SBATCH --mem=` in the job script (0: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		afterMany,
-		{Fix: "lower_num_workers", If: onePython, Title: "Let it hold less", Told: "{alone}", Cost: "Some rewriting"},
-		fewerTasks(func(c *ledger.Case) bool { return !fullNode(c) && !onePython(c) }),
-		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
+		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
+		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
+		{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. If you asked with --mem-per-cpu: more `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "Double `--nodes` and halve `--ntasks-per-node`: all tasks on a node share its memory. A job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.", Cost: "Nodes or time"}
+}
+
+// oneTask keeps a cure for jobs of which the log shows one task at most.
+func oneTask(cure cause.Cure) cause.Cure {
+	cure.If = when.All(cure.If, when.Not(manyTasks), when.Not(onePython))
+	return cure
 }
 
 // fullNode: so many tasks that they are likely to fill their nodes, whose RAM no

@@ -79,11 +79,11 @@ func poolFigures(c *ledger.Case) map[string]string {
 
 var (
 	// raisePod raises a pod's limit; what it is the log does not show.
-	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "See the pod's limit, and raise it", Kind: "shell",
-		Told: "`kubectl top pod --containers` shows who is near it; then twice today's, and down again once the peak is known:",
+	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",
+		Told: "`kubectl top pod --containers` shows which pod is near its limit. Set `resources.limits.memory` to twice today's value, and lower it once the peak is known. All limits:",
 		Text: "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,LIMIT:.spec.containers[*].resources.limits.memory,REQUEST:.spec.containers[*].resources.requests.memory",
 		Cost: "Less for the rest of the node"}
-	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Or raise the limit", Steps: limitSteps, Cost: "Less for the rest of the machine"}
+	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Raise the memory limit", Steps: limitSteps, Cost: "Less for the rest of the machine"}
 )
 
 // workerCards are cards of limits that many processes share.
@@ -92,26 +92,26 @@ var workerCards = []cause.Card{
 		ID: "linux/cgroup-workers", Kinds: []fact.Kind{fact.KernelKill}, If: poolEnded,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
 		Headline: "killed a worker of {victim}: all workers together reached a memory limit",
-		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM. It is that of {whose}[[, whose requests are {pod} of the node's memory]]. {victim} answers with several processes that share it; the one that was ended held {held} itself, so their number counts, or that each grows from request to request.",
-		Not:      "More RAM in the machine: the limit stays where it is. Hunting in this one process: the kernel takes the largest at that moment.",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, not the end of the machine's RAM. It is the limit of {whose}[[, whose requests are {pod} of the node's memory]]. {victim} runs several processes that share it; the one that was killed held {held}. Either there are too many, or they grow from request to request.",
+		Not:      "More RAM in the machine: the limit stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer workers, renewed now and then", Told: "Their number: {fewer}. Against growth: {renewed}. Each may then have the limit divided by the number, less what the master holds.", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Run fewer workers, and recycle them", Told: "Their number: {fewer}, fewer than today. Against growth: {renewed}.", Cost: "Requests wait at a peak"},
 			raisePod, raiseOwner,
-			{Fix: "detach_accumulated", Title: "See whether they grow", Kind: "shell", Text: "ps -C {victim} -o pid,rss,etime --sort=-rss | head", Told: "Inside the container, after the start and an hour later. All large from the start: each loads the same; load before they fork (preload), or fewer. Old ones large, new ones small: a leak in the application.", Cost: "Free"},
+			{Fix: "detach_accumulated", Title: "Check whether the workers grow", Kind: "shell", Text: "ps -C {victim} -o pid,rss,etime --sort=-rss | head", Told: "Inside the container, after the start and an hour later. If all are large from the start, load data before they fork (preload) or run fewer. If old ones are large and new ones small, the application leaks.", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html", "https://www.php.net/manual/en/install.fpm.configuration.php", "kubernetes/pkg/kubelet/qos/policy.go"},
 	},
 	{
 		ID: "linux/cgroup-pod", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(inPod, when.Not(crumb)),
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
-		Headline: "killed {victim}: a container, of a Kubernetes pod by its score, reached its memory limit",
-		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the node's RAM. No line names the owner, but an oom_score_adj of {adj} is what Kubernetes gives a pod whose requests are {pod} of the node's memory. {victim} held {held} itself; other processes of the container and files in /dev/shm count as well.",
-		Not:      "A larger node, or fewer other pods: the limit stays where it is.",
+		Headline: "killed {victim}: a container, most likely of a Kubernetes pod, reached its memory limit",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, not the end of the node's RAM. No line names the owner, but an oom_score_adj of {adj} is what Kubernetes gives a pod whose requests are {pod} of the node's memory. {victim} held {held}; other processes of the container and files in /dev/shm count as well.",
+		Not:      "A larger node, or fewer other pods: the limit stays the same.",
 		Cures: []cause.Cure{
 			raisePod,
-			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: inPython, Told: "Fewer workers (`--workers 2`, `Pool(4)`: else counted by the node's cores, not the pod's); data in parts or memory-mapped.", Cost: "Some speed"},
-			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: when.Not(inPython), Told: "Fewer workers or threads (many count the node's cores, not the pod's), smaller caches and inputs; a Java heap at most three quarters of the limit.", Cost: "Some speed"},
-			{Fix: "detach_accumulated", Title: "Size or growth?", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A jump at a load is a matter of size; a steady climb is something that is kept, which a larger limit only postpones.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: inPython, Told: "Set fewer workers (`--workers 2`, `Pool(4)`): the default counts the node's cores, not the pod's. Read data in parts or memory-mapped.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Told: "Fewer workers or threads (many defaults count the node's cores, not the pod's), smaller caches and inputs; a Java heap of at most three quarters of the limit.", Cost: "Some speed"},
+			{Fix: "detach_accumulated", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, load less at a time. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
 		},
 		Sources: []string{"kubernetes/pkg/kubelet/qos/policy.go", "linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},

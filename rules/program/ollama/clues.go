@@ -6,15 +6,16 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
-	beyondPlan   = "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
-	runnerKilled = "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
-	cardFull     = "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
+	beyondPlan   = "Ollama decided itself how much goes on the GPU; what the runner then needed was more than its estimate."
+	runnerKilled = "The runner got signal 9 while it loaded: usually from the kernel's out-of-memory killer."
+	cardFull     = "The driver answered 2 (out of memory) when Ollama only queried the GPU: it is full."
 )
 
 // figures are what sentences of clues name beside the log's own.
@@ -46,7 +47,7 @@ var clues = map[string][]cause.Clue{
 	},
 	cause.ModelTooLarge: {
 		cause.Said(cause.Fair, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
-		cause.Said(cause.Weak, "Not even a part of the model fits beside what is on the card.", fact.OllamaLayout),
+		cause.Said(cause.Weak, "Not even a part of the model fits beside what is on the GPU.", fact.OllamaLayout),
 		cause.Said(cause.Hint, "The model is larger than the memory that is left.", fact.OllamaKilled),
 		evidence(when.Root(fact.OllamaSystem), cause.If(tooLittle, cause.Weak, "Far more is needed than there is.")),
 	},
@@ -65,7 +66,7 @@ var clues = map[string][]cause.Clue{
 			cause.If(notRecovered, cause.Good, cardFull+" The runner before was still being torn down and its memory had not come back."),
 			cause.If(nil, cause.Weak, cardFull)),
 	},
-	cause.LeakedProcess: {cause.Said(cause.Weak, "Something holds the whole card.", fact.OllamaDriver)},
+	cause.LeakedProcess: {cause.Said(cause.Weak, "Something holds the whole GPU.", fact.OllamaDriver)},
 	cause.Unknown:       {cause.Said(cause.Hint, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
 }
 
@@ -107,8 +108,11 @@ var remedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: cause.MayHelp, If: when.All(ggml.SeveralDevices, stage("weights"))},
 	},
 	cause.ModelTooLarge: {
+		{Fix: "lower_context", Fit: cause.Foremost, If: when.Root(fact.GGMLMetal)},
+		{Fix: "lower_parallel", Fit: cause.Cures, If: when.All(when.Root(fact.GGMLMetal), func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) })},
 		{Fix: "use_smaller_model", Fit: cause.Cures},
-		{Fix: "fewer_gpu_layers", Fit: cause.Cures},
+		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Not(when.Root(fact.GGMLMetal))},
+		{Fix: "fewer_gpu_layers", Fit: cause.MayHelp, If: when.Root(fact.GGMLMetal)},
 		{Fix: "use_lower_quant", Fit: cause.Helps},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
 		{Fix: "upgrade_version", Fit: cause.MayHelp},

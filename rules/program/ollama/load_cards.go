@@ -73,7 +73,7 @@ func loadFigures(c *ledger.Case) map[string]string {
 		out["slots"] = fmt.Sprint(n)
 	}
 	if onProcessor(c) {
-		out["onhost"] = "The cache itself lies in RAM: no layer is on the card, which only computes long prompts."
+		out["onhost"] = "The KV cache itself lies in RAM: no layer is on the GPU, which only computes long prompts."
 	}
 	if c.Contains("-git") {
 		out["build"] = "`-git`"
@@ -111,17 +111,16 @@ func allCards(c *ledger.Case) int64 {
 }
 
 const (
-	tightPlan = "Ollama counts the layers that go to the card by an estimate, and it was too tight[[: {plan} planned of {planfree} free]]. "
-	elseThere = "What else is on the card is not in the log: another model that is still loaded, a game and the desktop count too."
+	tightPlan = "Ollama estimates how many layers fit on the GPU, and the estimate was too tight[[ ({plan} planned of {planfree} free)]], or something else took memory (another model that is still loaded, a game, the desktop). "
 )
 
 var (
-	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Make Ollama plan {gib} GiB less for the card", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
-	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Fewer layers on the card[[: {keep} instead of {of}]]", "", "slower", layers))
-	lessAtOnce = does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall)
+	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Keep {gib} GiB of the GPU out of Ollama's plan", "A few layers then run on the CPU.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
+	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Put fewer layers on the GPU[[: {keep} instead of {of}]]", "", "slower", layers))
+	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
 	update     = as("upgrade_version", "Update Ollama", "a download")
-	eightBit   = does("quantize_kv_cache", "Or an 8-bit cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
-	otherSize  = as("use_smaller_model", "Or a smaller model", "lower quality")
+	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"])
+	otherSize  = as("use_smaller_model", "Use a smaller model", "lower quality")
 )
 
 func shortAndSmall(c *ledger.Case) []step.Step {
@@ -132,208 +131,200 @@ func shortAndSmall(c *ledger.Case) []step.Step {
 var loadCards = []cause.Card{
 	{
 		ID: "ollama/card-taken", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", "kv", "compute", ""), ggml.Taken), Figures: ggml.TakenFigures,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans,
 		Cures: []cause.Cure{
-			does("kill_stale_process", "See who holds it, and end what is not needed", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
-			says("fewer_gpu_layers", "Or live beside it: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
+			does("kill_stale_process", "See which process holds the GPU, and end it", "It may be an earlier run, a notebook or another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
+			says("fewer_gpu_layers", "Keep both: leave the layers to Ollama", "If the request, Modelfile or front end sets `num_gpu`, remove it: Ollama then counts what fits into {had}.", "slower"),
 		},
 		Sources: []string{"ollama/discover/gpu.go", "ollama/llm/server.go"},
 	},
 	{
 		ID: "ollama/num-gpu", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Said: forced, Unsaid: []string{"layers.requested=-1"}, Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
-		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the card without counting, and the weights, {asked}, did not fit. A Modelfile, a front end's model settings (Open WebUI: num_gpu) or the request's options set it.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put more layers on the GPU than fit: `num_gpu` was set by hand",
+		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the GPU without counting, and the weights, {asked}, did not fit. It is set in a Modelfile, in a front end's model settings or in the request's options.",
 		Cures: []cause.Cure{
-			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
-			lessAtOnce, otherSize,
+			says("fewer_gpu_layers", "Remove `num_gpu`", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
+			otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "9170"},
 	},
 	{
 		ID: "ollama/weights-over", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", ""), overCard, when.Not(ggml.Shared)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "planned {asked} of weights for one card: more than it has",
-		Means: "It asked for {asked} in one piece, and the [[{card}, with ]]{whole}[[ for programs]], cannot give that even when it is empty; cache and working memory would come on top. Ollama chose too many layers for it, by its own plan or by a `num_gpu` that you set.",
-		Not:   "A shorter context or closing programs: the weights alone are too large.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "planned {asked} of weights for one GPU: more than it has",
+		Means: "It asked for {asked} in one piece, and a GPU of {whole}[[ ({card})]] cannot give that even when it is empty; KV cache and working memory would come on top. Too many layers were chosen for it, by Ollama's plan or by a `num_gpu` that is set.",
+		Not:   "Closing other programs: the weights alone are too large.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "About 15 % fewer layers on the cards", "", "slower: the rest runs on the processor", layers),
-			says("upgrade_version", "Update Ollama", "How it divides a model among cards was reworked several times, and newer versions can keep room on each: `OLLAMA_GPU_OVERHEAD=1073741824` (1 GiB; 0.3.10 to 0.24), `LLAMA_ARG_FIT_TARGET=2048` (MiB; from 0.30 on), set for the server. Models are kept.", "a download"),
-			says("use_lower_quant", "Or a smaller file of the model", "[[Up to about {cards} in all fits on the cards with a short context. ]]`ollama list` shows its size now; a tag with fewer bits stands on its page at ollama.com/library.", "slight loss of quality"),
+			does("fewer_gpu_layers", "Put about 15 % fewer layers on the GPUs", "", "slower: the rest runs on the CPU", layers),
+			says("upgrade_version", "Update Ollama", "The split of a model over several GPUs was reworked several times. Newer versions can also keep room on each: `OLLAMA_GPU_OVERHEAD=1073741824` (1 GiB; 0.3.10 to 0.24), `LLAMA_ARG_FIT_TARGET=2048` (MiB; from 0.30 on), set for the server. Models are kept.", "a download"),
+			says("use_lower_quant", "Use a smaller quantisation of the model", "[[Up to about {cards} fits on all GPUs together with a short context. ]]`ollama list` shows its size now; tags with fewer bits are on its page at ollama.com/library.", "slight loss of quality"),
 		},
 		Sources: []string{threads + "3683", "ollama/envconfig/config.go"}, Solved: 1,
 	},
 	{
 		ID: "ollama/vision", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text part was in place; the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with an image.",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory on the image part of the model",
+		Means: "It failed at the image part of the model: the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers for the GPU.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
+			does("fewer_gpu_layers", "Keep 2 GiB of the GPU out of Ollama's plan", "", "slower", room(2)),
 			update,
-			says("use_smaller_model", "Or a smaller vision model, or smaller images", "Images of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
+			says("use_smaller_model", "Send smaller images, or use a smaller vision model", "Images of 1024 pixels or less take fewer tokens in most vision models.", "less detail"),
 		},
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", threads + "16496"}, Solved: 1,
 	},
 	{
 		ID: "ollama/one-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), large), Figures: loadFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: one request wanted {asked} of working memory",
-		Means: "The model was loaded and ran; the working memory for one request was refused. One of {asked} comes from what that request holds: a large image or document, a long prompt, or a long `num_ctx` without flash attention. The same request fails again.",
-		Not:   "Restarting Ollama, or a larger `num_ctx`.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: one request needed {asked} of working memory",
+		Means: "The model was loaded and ran; the working memory for one request was refused. {asked} usually comes from what that request holds: a large image or document, a long prompt, or a long `num_ctx` without flash attention.",
 		Cures: []cause.Cure{
-			says("lower_batch_size", "Send less in one request", "A document page by page, one image at a time, made smaller first (1024 pixels are enough for most text).", "more requests"),
-			does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall),
-			does("enable_flash_attention", "Or flash attention, where the model has it", "", "free", steps["enable_flash_attention"]),
+			says("lower_batch_size", "Send less in one request", "Send a document page by page, and one image at a time, scaled down first (1024 pixels are enough for most text).", "more requests"),
+			does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall),
+			does("enable_flash_attention", "Turn on flash attention", "", "free", steps["enable_flash_attention"]),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go"},
 	},
 	{
 		ID: "ollama/at-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), when.Not(large)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory at a request: {asked} of working memory did not fit",
-		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Another model that is still loaded (5 minutes after its last use, unless set otherwise) is the usual reason where two take turns, such as a chat and a vision model; else the plan was too tight. The log does not say what else is on the card.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of GPU memory at a request: {asked} of working memory did not fit",
+		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Where two models take turns, the usual reason is the other one: it stays loaded for 5 minutes after its last use. Otherwise the plan was too tight.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load again at each change", look),
+			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME` unloads one. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load again at each change", look),
 			lessAtOnce,
-			does("lower_gpu_memory_utilization", "Or keep 2 GiB free", "", "a few layers run on the processor", room(1)),
+			does("lower_gpu_memory_utilization", "Keep 2 GiB of the GPU free: `LLAMA_ARG_FIT_TARGET`", "", "a few layers run on the CPU", room(1)),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/docs/faq.mdx"},
 	},
 	{
 		ID: "ollama/requests", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv"), manyRequests), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: the cache is made for several requests at once",
-		Means: "The weights fit; {asked} for the context did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 chose 2 or 4 by themselves.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of GPU memory: the KV cache is made for several requests at once",
+		Means: "The weights fit; {asked} of KV cache did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 could choose several by themselves.",
 		Cures: []cause.Cure{
 			does("lower_parallel", "Serve one request at a time", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") }),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), eightBit,
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), eightBit,
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx"},
 	},
 	{
 		ID: "ollama/flash-attention", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.ScoresFill), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory: attention without flash attention",
-		Means: "Weights and cache fit; the working buffer of {asked} did not. Flash attention is off, and most of the buffer is the matrix of attention over the context[[ of {tokens} tokens]], which flash attention never builds.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of GPU memory: attention without flash attention",
+		Means: "Weights and cache fit; the working buffer of {asked} did not. Flash attention is off, and most of the buffer is the attention matrix over the context[[ of {tokens} tokens]], which flash attention does not store.",
 		Cures: []cause.Cure{
-			does("enable_flash_attention", "Turn flash attention on", "", "free where card and model have it", steps["enable_flash_attention"]),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), leaveRoom, setLayers,
+			does("enable_flash_attention", "Turn on flash attention", "", "free where card and model have it", steps["enable_flash_attention"]),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), leaveRoom, setLayers,
 		},
 		Sources: []string{"ollama/docs/faq.mdx", "ollama/envconfig/config.go"},
 	},
 	{
 		ID: "ollama/kv", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv")), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: the context is too long for what the weights leave",
-		Means: "The weights fit; the cache for the context[[ of {tokens} tokens]] did not: {asked}. Its length comes from the request or front end (`num_ctx`), the Modelfile, `OLLAMA_CONTEXT_LENGTH`, or the version: since 0.15.5 a card of 24 GiB gets 32k by itself, 48 GiB 256k.",
-		Not:   "A smaller prompt batch: the cache does not depend on it.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of GPU memory: the context is too long for what the weights leave",
+		Means: "The weights fit; the KV cache for the context[[ of {tokens} tokens]] did not: {asked}. The length comes from the request or front end (`num_ctx`), the Modelfile, `OLLAMA_CONTEXT_LENGTH`, or the version: since 0.15.5 Ollama sets 32k by itself with 24 GiB of GPU memory, 256k with 48 GiB.",
 		Cures: []cause.Cure{
-			does("lower_context", "A shorter context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context), eightBit, setLayers, leaveRoom,
+			does("lower_context", "Shorten the context", "A `num_ctx` that a front end sends overrides this: lower it there.", "shorter conversations", context), eightBit, setLayers, leaveRoom,
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
 	},
 	{
 		ID: "ollama/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, stage("kv"), unsized), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had no room for the cache of the context",
-		Means: "The weights were in place; the cache comes next and was refused. Its size and whether card or RAM refused stand a line or two above this (`... allocating N MiB on device 0`, or `CPU buffer`): {log}. It grows with `num_ctx` times the requests that may run at once[[, which was up to 4 unless set{slots_then}]].",
-		Not:   "A smaller quantisation alone, unless it frees as much as the cache needs.",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had no room for the KV cache of the context",
+		Means: "The weights were in place; the KV cache comes next and was refused. A line or two above this in the server's log, {log}, stands how large it was and whether GPU or RAM refused it (`... allocating N MiB on device 0`, or `CPU buffer`). It grows with `num_ctx` times the requests that may run at once[[, which was up to 4 unless set{slots_then}]].",
 		Cures: []cause.Cure{
-			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Room for one request at a time: a cache up to four times smaller", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
-			does("lower_context", "A shorter context", "", "shorter conversations", context),
-			does("close_other_apps", "See what else is loaded", "A second model takes its own cache and weights.", "free", look),
-			does("quantize_kv_cache", "Or an 8-bit cache: half of it", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"]),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time: `OLLAMA_NUM_PARALLEL=1`", "The cache is then up to four times smaller.", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context),
+			does("close_other_apps", "See what else is loaded", "A second model takes its own weights and cache.", "free", look),
+			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"]),
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the card: {asked} of working memory did not fit",
-		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. It holds the output matrix, which is copied to the card only when its layer stayed in RAM: so Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]]. Another model that is still loaded, a game and the desktop take from the card too.",
-		Not:     "Flash attention alone: the peak is the output, not attention.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
+		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. By its size it holds the output matrix, which is copied to the GPU when that layer stayed in RAM: Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]], or another model, a game or the desktop took memory.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
 		Sources: []string{"ollama/envconfig/config.go", "llama.cpp/src/llama-context.cpp", threads + "9782"},
 	},
 	{
 		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: working memory of {asked} for the context",
-		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds.[[ {onhost}]]",
-		Not:   "More RAM: the card was what refused.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of GPU memory: working memory of {asked} for the context",
+		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One this large usually grows with the context[[ ({tokens} tokens)]] times the prompt tokens that are read at once: it is attention over the whole context, which flash attention does not store.[[ {onhost}]]",
 		Cures: []cause.Cure{
-			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
-			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then never made. Models are kept.", "a download")),
-			does("enable_flash_attention", "Flash attention, where the model has it", "With an 8-bit cache, which needs it.", "hardly any loss", steps["quantize_kv_cache"]),
+			does("lower_context", "Shorten the context and lower the prompt batch", "The buffer follows both: 128 instead of 512 tokens at once take about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
+			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then turn on flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then not needed. Models are kept.", "a download")),
+			does("enable_flash_attention", "Turn on flash attention with an 8-bit KV cache", "Where the model has it; the 8-bit cache needs it.", "hardly any loss", steps["quantize_kv_cache"]),
 			leaveRoom, setLayers,
 		},
 		Sources: []string{"ollama/docs/faq.mdx", threads + "8667"},
 	},
 	{
 		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the card: {asked} of working memory did not fit",
-		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + tightPlan + elseThere,
-		Not:     "More RAM: the card was what refused.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
+		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + strings.TrimSpace(tightPlan),
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
 		Sources: []string{"ollama/envconfig/config.go", threads + "8471"},
 	},
 	{
 		ID: "ollama/experts", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), ggml.Experts, when.Not(unsized)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more layers for the card than fit: {asked} of weights refused",
-		Means: "It is a mixture of experts, whose layers are large and not all alike, and Ollama's estimate of how many fit took one or more too many: {asked} in one piece was more than was free. Cache and working memory would have come on top. Ollama moves whole layers only: it has no setting that keeps just the experts in system memory.",
-		Not:   "A shorter context alone: the weights were refused, before any context was made.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more layers for the GPU than fit: {asked} of weights refused",
+		Means: "The model is a mixture of experts, whose layers are large, and Ollama planned more of them than fit: {asked} in one piece was more than was free. KV cache and working memory would have come on top. Ollama has no option of its own that keeps just the experts in RAM.",
+		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the card", "", "slower", layers)),
-			either(when.Not(layersKnown), does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers)),
-			does("lower_gpu_memory_utilization", "Or make Ollama plan with less of the card", "In bytes; here 4 GiB. Raise it until it loads.", "a few layers run on the processor", room(4)),
-			says("use_smaller_model", "Or llama.cpp itself for this model", "Its `--n-cpu-moe` keeps experts in system memory and all else on the card, much faster than whole layers there. Otherwise a smaller model.", "another program"),
+			either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the GPU", "", "slower", layers)),
+			either(when.Not(layersKnown), does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers)),
+			does("lower_gpu_memory_utilization", "Keep a part of the GPU out of Ollama's plan", "Here 4 GiB; raise it until the model loads.", "a few layers run on the CPU", room(4)),
+			says("use_smaller_model", "Run this model in llama.cpp", "Its `--n-cpu-moe` keeps experts in RAM and all else on the GPU, which is faster than whole layers in RAM.", "another program"),
 		},
 		Sources: []string{threads + "8447", "ollama/envconfig/config.go", "llama.cpp/common/arg.cpp"}, Solved: 1,
 	},
 	{
 		ID: "ollama/weights-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), unsized), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "The buffer for the layers that Ollama wanted on the card was refused, before any context was made; these lines say neither how large it was nor what was free. The plan was too tight, or something else is on the card: another model that is still loaded, a game, the desktop. The server's log above this has both.",
-		Not:   "A shorter context alone: none was made yet.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the GPU",
+		Means: "The buffer for the layers that Ollama wanted on the GPU was refused. Either the plan was too tight, or something else is on the GPU: another model that is still loaded, a game, the desktop. The server's log above this says how large the buffer was and what was free.",
+		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("close_other_apps", "Or free it: see what is there", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
+			does("close_other_apps", "See what uses the GPU, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; then games and other AI programs.", "free", look),
 			otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "5764", threads + "11265"},
 	},
 	{
 		ID: "ollama/weights", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "planned more weights for the card than it gave: {asked} refused",
-		Means: "Ollama asked the card for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "Cache and working memory would have come on top. " + elseThere,
-		Not:   "More RAM, or a shorter context alone: the card refused the weights, before any context was made.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "planned more weights for the GPU than it gave: {asked} refused",
+		Means: "Ollama asked the GPU for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "KV cache and working memory would have come on top.",
+		Not:   "A shorter context alone: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("lower_gpu_memory_utilization", "Or look what else is there, and let Ollama plan with less", "`nvidia-smi` shows it; `ollama stop NAME` unloads a model that `ollama ps` lists. For good:", "a few layers run on the processor", room(1)),
-			update,
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
+			does("close_other_apps", "See what else uses the GPU, and unload it", "`ollama stop NAME` unloads a model that `ollama ps` lists; then games and other AI programs.", "free", look),
+			either(when.Not(noReserve), does("lower_gpu_memory_utilization", "Keep 1 GiB of the GPU out of Ollama's plan", "", "a few layers run on the CPU", room(1))), update,
 		},
 		Sources: []string{"ollama/envconfig/config.go", threads + "8447", threads + "8471"}, Solved: 1,
 	},
 	{
 		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("")), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not start the model: the card refused {asked}",
-		Means: "Since 0.30 Ollama runs llama-server, which counts layers and context by what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` or long `num_ctx` that is set switches that counting off in part, and what another program takes in between is not counted. " + elseThere,
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not start the model: the GPU refused {asked}",
+		Means: "Since 0.30 Ollama runs llama-server, which fits the layers to what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` that is set switches that off, and what another program takes in between is not counted.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Keep 2 GiB free instead of 1", "Take `num_gpu` out of the Modelfile or request first, if you set it.", "a few layers run on the processor", room(1)),
-			does("lower_context", "Or a shorter context", "", "shorter conversations", context), otherSize,
+			does("fewer_gpu_layers", "Keep 2 GiB of the GPU free: `LLAMA_ARG_FIT_TARGET`", "If a Modelfile or request sets `num_gpu`, remove that first.", "a few layers run on the CPU", room(1)),
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), otherSize,
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go", "llama.cpp/common/fit.cpp"},
 	},
 	{
 		ID: "ollama/part-large", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared), func(c *ledger.Case) bool { return ledger.Requested(c) >= 3*units.GiB }), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more for the card than it gave: {asked} in one piece was refused",
-		Means: "A piece of {asked} is the weights of the layers that Ollama planned for this card, as a rule, and less was free. The plan was too tight, or something else is there: another model that is still loaded, a game, the desktop. The lines around this one in the server's log say which; cache and working memory come on top.",
-		Not:   "More RAM or swap: the card was what refused.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more for the GPU than it gave: {asked} in one piece was refused",
+		Means: "A piece of {asked} is usually the weights of the layers that Ollama planned for this GPU, and less was free. Either the plan was too tight, or something else is there: another model that is still loaded, a game, the desktop.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
-			does("close_other_apps", "Or free it: see what is there", "`ollama stop NAME` unloads a model that it lists; else games and other AI programs.", "free", look),
-			does("lower_gpu_memory_utilization", "Or make Ollama plan 2 GiB less", "", "a few layers run on the processor", room(2)),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
+			does("close_other_apps", "See what uses the GPU, and unload it", "`ollama stop NAME` unloads a model that it lists; then games and other AI programs.", "free", look),
+			does("lower_gpu_memory_utilization", "Keep 2 GiB of the GPU out of Ollama's plan", "", "a few layers run on the CPU", room(2)),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "8447"},
 	},
 	{
 		ID: "ollama/part", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not load the model: the card refused memory",
-		Means: "The runner ended because the card gave no more memory[[ ({asked} was asked for)]]; which part of the model it was, and how much was free, is not in these lines. A model that is too large, one that is still loaded, or a plan that was too tight end alike; the server's log shows more above this (`journalctl -u ollama`, `docker logs ollama`, server.log on Windows).",
-		Not:   "More RAM or swap: the card was what refused.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not load the model: the GPU refused memory",
+		Means: "The runner ended because the GPU gave no more memory[[ ({asked} was asked for)]]; these lines do not say for which part of the model. The model is too large, another one is still loaded, or the plan was too tight. The server's log shows more above this: {log}.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "See what is on the card, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
-			does("fewer_gpu_layers", "Then fewer layers on the card", "", "slower", room(1)), otherSize,
+			does("close_other_apps", "See what uses the GPU, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; then games and other AI programs.", "free", look),
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", room(1)), otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "5113", threads + "5764"},
 	},

@@ -42,7 +42,7 @@ var Ollama = program.Program{
 	},
 	Steps:  steps,
 	Cards:  slices.Concat(systemCards, partCards, hostCards, loadCards, runCards),
-	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Read prompts in smaller pieces", "fewer_gpu_layers": "Fewer layers on the card"},
+	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Lower the prompt batch: `num_batch`", "fewer_gpu_layers": "Put fewer layers on the GPU"},
 	Costs:  map[string]string{"upgrade_version": "A download."},
 	Sources: program.Sources{
 		"ollama/cmd/cmd.go":          "--version",
@@ -87,7 +87,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", limitGiB(c))}}
 	},
 	"close_other_apps": func(c *ledger.Case) []step.Step {
-		return lookThen(c, "Whatever it lists stays loaded for 5 minutes after its last use, embedding models too: `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
+		return lookThen(c, "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
 	},
 }
 

@@ -247,15 +247,18 @@ func context(c *ledger.Case) []step.Step {
 	case c.Near(ollamaPython...):
 		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`.", named(c), n)}
 	case c.Near("homeassistant.components.ollama"):
-		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends wins over Ollama's own setting.", n)}
+		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends overrides Ollama's own setting.", n)}
 	case inDocker(c) && !era.Lacks(c, "ollama", "OLLAMA_CONTEXT_LENGTH"):
 		since := ""
 		if s := era.Since(c, "ollama", "OLLAMA_CONTEXT_LENGTH"); s != "" {
 			since = " (" + s + ")"
 		}
-		return append([]step.Step{told("For all models%s; a `num_ctx` of a Modelfile, front end or request wins.", since)}, server(c, fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n))...)
+		return append([]step.Step{told("For all models%s; a `num_ctx` of a Modelfile, front end or request overrides it.", since)}, server(c, fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n))...)
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
+	}
+	if of == 0 && n == 4096 { // which many versions take by themselves
+		return append([]step.Step{told("Only if it is longer now.")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
 }

@@ -72,18 +72,18 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads, Ollama compares what does not go to a graphics card (weights, context, working memory) with free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
+	checks  = "Before it loads, Ollama compares what does not go to a GPU (weights, context, working memory) with free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
 	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
-	noLayer = "Fewer layers on the graphics card: they would need more RAM, not less."
+	noLayer = "Fewer layers on the GPU: they would need more RAM, not less."
 )
 
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
-		"What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once. Then close browsers and other AI programs; on a server see what else holds RAM (`free -h`, `docker stats`, `kubectl top pod -A`) and stop or move it. In a container or pod its limit counts as all there is.", "free", look)
-	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
+		"A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once. Then close browsers and other AI programs. In a container or pod its memory limit counts as all there is.", "free", look)
+	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
-		"The rest is context, and what is asked for follows it. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` halves it.", "shorter conversations", context)
-	takeLess = as("use_smaller_model", "Otherwise a smaller model, or the same with fewer bits", "lower quality")
+		"Most of the rest is then context. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves its cache.", "shorter conversations", context)
+	takeLess = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
 )
 
 // inContainer is the card of a server in a container, which words or the log's
@@ -95,14 +95,14 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 	return cause.Card{
 		ID: id, Kinds: denied, Said: said, If: when.All(checked, holds), Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short in its container",
-		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (half of the RAM as a rule), not the machine's memory.",
+		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (usually half of the RAM), not the machine's memory.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
-			does("raise_memory_limit", "Give the container or Docker's VM more, if the machine has it", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
+			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", limitGiB(c))}}
 			}),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
-			does("lower_context", "Or a shorter context, if you set a long one", "", "shorter conversations", context),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
+			does("lower_context", "Shorten the context, if you set a long one", "", "shorter conversations", context),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "7423"},
 	}
@@ -146,21 +146,21 @@ var systemCards = []cause.Card{
 		Means: checks + "The server makes room for {slots} requests at once, so that the context counts {slots} times in the {asked}.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
-			does("lower_parallel", "Serve one request at a time", "Takes {saved} % off the context's part of that sum.", "others wait", func(c *ledger.Case) []step.Step {
+			does("lower_parallel", "Serve one request at a time", "It takes {saved} % off the context's part of that sum.", "others wait", func(c *ledger.Case) []step.Step {
 				return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
 			}),
-			does("lower_context", "Then a shorter context", "", "shorter conversations", context), unload,
+			does("lower_context", "Shorten the context", "", "shorter conversations", context), unload,
 		},
 		Sources: []string{"ollama/server/sched.go", threads + "7423"},
 	},
 	{
 		ID: "ollama/system-taken", Kinds: denied, If: when.All(checked, taken, when.Not(slightly)), Figures: takenFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short, and {used} is in use by others",
-		Means: checks + "{all} would hold the {asked}: what is missing is taken by something else on the machine, not reclaimable cache, which counts as free. {shape}",
+		Means: checks + "The machine's {all} would hold the {asked}, but something else uses it; reclaimable file cache counts as free. {shape}",
 		Not:   noLayer, Later: "In a container its limit counts as all there is, if it has one.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "Find what holds the {used}, and stop it", "Other models (`ollama ps`, then `ollama stop NAME`), programs, files in RAM (tmpfs, `/dev/shm`), huge pages; the ZFS cache counts as used too.", "free", holders),
-			either(onLinux, does("add_swap", "Or swap for the rest: it passes this check", "", "slow where it is used", func(c *ledger.Case) []step.Step {
+			either(onLinux, does("add_swap", "Add swap for the rest", "", "slow where it is used", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo fallocate -l %[1]dG /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", swapGiB(c))}}
 			})),
 			takeLess,
@@ -171,25 +171,25 @@ var systemCards = []cause.Card{
 	{
 		ID: "ollama/system-slightly", Kinds: denied, If: slightly, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short",
-		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a graphics card.",
+		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a GPU.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
-			does("close_other_apps", "Unload other models, close a browser, try again", "What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once.", "free", look),
+			does("close_other_apps", "Unload other models, close a browser, try again", "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once.", "free", look),
 			raise,
-			does("lower_context", "For good: a shorter context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
-			as("use_smaller_model", "Or a smaller model, with room to spare", "lower quality"),
+			does("lower_context", "Shorten the context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: systemFiles,
 	},
 	{
 		ID: "ollama/system-hopeless", Kinds: denied, If: hopeless, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
-		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing: closing programs does not make up for that.",
-		Not:   "Closing programs, or swap for the rest: an answer would take hours.",
+		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing.",
+		Not:   "Swap for the rest: answers become extremely slow.",
 		Cures: []cause.Cure{
-			as("use_smaller_model", "Choose a model of another size", "lower quality"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by themselves.", "shorter conversations", context),
-			says("bigger_gpu", "Or run it elsewhere", "A computer with {asked} of RAM and card memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
+			says("bigger_gpu", "Run it on another computer", "A computer with {asked} of RAM and GPU memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
 		},
 		Sources: systemFiles,
 	},
@@ -204,12 +204,12 @@ var systemCards = []cause.Card{
 	{
 		ID: "ollama/system-engine", Kinds: denied, If: when.Not(checked),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: system memory (RAM) is short",
-		Means: "Before it loads, Ollama adds up what does not fit on a graphics card and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them, as `model request too large for system`: requested, available, total, free, swap.",
+		Means: "Before it loads, Ollama adds up what does not fit on a GPU and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them in its line `model request too large for system`.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
 			unload,
 			does("lower_context", "Shorten the context, if you set a long one", "", "shorter conversations", context),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: []string{"ollama/llm/server.go"},
 	},

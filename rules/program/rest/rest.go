@@ -26,7 +26,7 @@ func Beside(c *ledger.Case) []*program.Program {
 	return []*program.Program{&Program}
 }
 
-// inRAM: the computer's own memory was refused.
+// inRAM: system memory was refused.
 func inRAM(c *ledger.Case) bool {
 	return c.Root(ledger.HostKinds...) || c.Backend == "cpu" || ledger.InHost(c) || c.Kind(fact.PlainHost, fact.NativeAlloc, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.RustAlloc, fact.MmapFailed)
 }
@@ -90,18 +90,18 @@ func monitored(c *ledger.Case) bool {
 var (
 	byUse = when.Not(byCode)
 
-	lookCard = cause.Cure{Fix: "kill_stale_process", If: monitored, Title: "See what is on the card, before the start and while it runs", Told: "Full before the start means another program (an earlier run that did not end, a notebook, a second server, the desktop): end it.", Cost: "free",
+	lookCard = cause.Cure{Fix: "kill_stale_process", If: monitored, Title: "Check what is on the card, before the start and while it runs", Told: "If the card is full before the start, end what holds it: an earlier run, a notebook, a second server.", Cost: "free",
 		Steps: func(c *ledger.Case) []step.Step { return []step.Step{{Kind: "shell", Text: reader.Monitor(c)}} }}
-	lookAny = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac)), Title: "See what is on the card, before the start and while it runs", Cost: "free", Ways: []cause.Way{
+	lookAny = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac)), Title: "Check what is on the card, before the start and while it runs", Cost: "free", Ways: []cause.Way{
 		{For: "Windows", Text: "Task Manager, Performance, GPU, \"Dedicated GPU memory\"."},
 		{For: "Linux", Text: "`nvidia-smi`, `rocm-smi --showpids`, or `intel_gpu_top`, by the card's maker."},
 	}}
-	lookMac = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "See what holds the memory, and quit it", Told: "Activity Monitor, tab Memory, sorted by Memory: card and programs share the RAM, browsers and other models count.", Cost: "free"}
+	lookMac = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "free"}
 
-	windowsRAM  = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit Windows refuses, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
-	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close what holds most", Told: "Task Manager, Details, column \"Commit size\" (a right click on the columns' names adds it): browsers, other models, an earlier run.", Cost: "free"}
-	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "See who holds it, or which limit refused", Told: "Much under \"available\" while it fails speaks for a limit: of the shell (`ulimit -v`), or of a container (`cat /sys/fs/cgroup/memory.max` inside it). Else end or move what is large.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
-	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "Swap, for a short peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow while it is used"}
+	windowsRAM  = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit, even if RAM is free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
+	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close the programs with the largest commit size", Told: "Task Manager, Details, column \"Commit size\" (right-click the column header to add it): browsers, other models, an earlier run.", Cost: "free"}
+	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "Check what holds the RAM, or which limit refused", Told: "If \"available\" is large while it fails, a limit refused: the shell's (`ulimit -v`) or a container's (`cat /sys/fs/cgroup/memory.max` inside it). Otherwise stop what is large.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
+	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "Add swap for a short peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow while it is used"}
 )
 
 const (

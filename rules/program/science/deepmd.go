@@ -25,8 +25,8 @@ var DeePMD = program.Program{
 
 var deepmdCards = []cause.Card{{
 	ID: "deepmd/atoms", Kinds: []fact.Kind{fact.TFAlloc, fact.TorchAlloc, fact.CUDAError, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA", "DEEPMD INFO"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out on the neighbours of all atoms at once",
-	Means: "The embedding is computed for every neighbour of every atom on the card at once: atoms x sel x the width of the layer x 8 bytes[[; {asked} is one such tensor]], and several exist. So the number of atoms per card and the cutoff decide: sel grows with the cube of rcut. An uncompressed model writes all of it out, a compressed one does not.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: too many atoms or neighbours at once",
+	Means: "The embedding is computed for every neighbour of every atom on the card at once: atoms x sel x the width of the layer x 8 bytes[[; {asked} is one such tensor]]. So the number of atoms per card and the cutoff decide: sel grows with the cube of rcut. An uncompressed model stores all of it, a compressed one does not.",
 	Not:   "Fewer steps or a smaller time step: each step needs the same.",
 	Cures: []cause.Cure{
 		{Fix: "use_lower_quant", Title: "Simulating: compress the model", Told: "It takes a fraction of the memory and runs faster. Your own frozen model; then name the new file in `pair_style deepmd`.", Kind: "shell", Text: "dp compress -i graph.pb -o graph-compress.pb", Cost: "A few minutes; the same forces to rounding."},

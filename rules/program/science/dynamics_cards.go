@@ -8,23 +8,22 @@ import (
 var gromacsCards = []cause.Card{
 	{
 		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "asked for an array that is larger than the computer's memory",
-		Means: "The line names the array: elements x bytes each is what was asked for in RAM. In analysis tools it is all frames or all pairs of a group held at once (a group with the water has them by the thousand million); in mdrun and grompp a box, grid or position that blew up. The graphics card plays no part.",
-		Not:   "Anything about the graphics card: the call is for system memory.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused RAM for one array",
+		Means: "The line names the array; elements x bytes is what was requested in RAM. In analysis tools it is usually all frames, or all pairs of a group that contains the water; in mdrun and grompp a box, grid or position that blew up.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer frames, a smaller group", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # your own files; choose a group without the water", Cost: "Coarser sampling"},
-			{Fix: "fix_shape", Title: "mdrun: look at box and coordinates", Kind: "text", Text: "`gmx check -f` on the last frame: a huge box or positions that are not numbers ask for a grid without bound.", Cost: "A few minutes"},
-			{Fix: "raise_memory_limit", Title: "Run it where there is more RAM", Kind: "text", Text: "If the array is real: a node with that much memory, asked for in the job script.", Cost: "Waiting time"},
+			{Fix: "lower_batch_size", Title: "Use fewer frames or a smaller group", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # your own files; choose a group without the water", Cost: "Coarser sampling"},
+			{Fix: "fix_shape", Title: "mdrun: check box and coordinates", Kind: "text", Text: "`gmx check -f` on the last frame: a huge box or positions that are not numbers ask for a huge grid.", Cost: "A few minutes"},
+			{Fix: "raise_memory_limit", Title: "Run it on a machine with more RAM", Kind: "text", Text: "If the array is plausible: request a node with that much memory in the job script.", Cost: "Waiting time"},
 		},
 		Sources: []string{"gromacs/src/gromacs/utility/smalloc.cpp"},
 	},
 	{
 		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not get a buffer on the card",
-		Means: "A buffer on the card was refused. A simulation seldom needs more than a few GB, so look first at what else is on that card: other runs, or several ranks of this one. Only systems of many million atoms fill it themselves.",
+		Means: "The card refused a buffer. A simulation seldom needs more than a few GB, so first check what else is on that card: other runs, or several ranks of this one. Systems of many million atoms can fill it themselves.",
 		Cures: []cause.Cure{
 			look,
-			{Fix: "lower_parallel", Title: "One rank per card", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm", Cost: "Some speed"},
+			{Fix: "lower_parallel", Title: "Run one rank per card", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm", Cost: "Some speed"},
 			{Fix: "cpu_offload", Title: "Keep PME on the CPU", Kind: "shell", Text: "gmx mdrun -deffnm md -nb gpu -pme cpu   # your own -deffnm", Cost: "Speed"},
 		},
 		Sources: []string{"gromacs/src/gromacs/gpu_utils/devicebuffer.cuh"},
@@ -34,11 +33,10 @@ var gromacsCards = []cause.Card{
 var openmmCards = []cause.Card{{
 	ID: "openmm/array", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Error creating array", "Error initializing array"},
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not make an array on the card",
-	Means: "The array that the message names was refused; it gives no sizes. Even a million atoms need few GB, so the model itself is seldom it. Three reasons are usual: something else fills the card, several contexts of this program exist at once (replica exchange, a loop that never deletes them), or a box or a tiny Ewald tolerance asks for a huge PME grid.",
-	Not:   "Fewer steps or a shorter run: memory is taken when the context is made.",
+	Means: "The array that the message names was refused; it has no sizes. A million atoms need a few GB, so the model alone is seldom too large. Three reasons are usual: something else fills the card, several contexts of this program exist at once (replica exchange, a loop that does not delete them), or a huge box or a tiny Ewald tolerance makes a huge PME grid.",
 	Cures: []cause.Cure{
 		look,
-		{Fix: "lower_parallel", Title: "One context at a time", Told: "In a loop: `del simulation, context` before the next one. openmmtools keeps contexts in a cache; bound it:", Kind: "python", Text: "from openmmtools import cache\ncache.global_context_cache.capacity = 2", Cost: "Time between replicas"},
+		{Fix: "lower_parallel", Title: "Keep one context at a time", Told: "In a loop: `del simulation, context` before the next one. openmmtools keeps contexts in a cache; bound it:", Kind: "python", Text: "from openmmtools import cache\ncache.global_context_cache.capacity = 2", Cost: "Time between replicas"},
 		{Fix: "fix_shape", Title: "Check box, atoms and tolerance", Told: "A box of many times the molecule, or an ewaldErrorTolerance far below 5e-4, makes the grid large:", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
 	},
 	Sources: []string{"https://github.com/openmm/openmm/issues/3975", "https://github.com/choderalab/openmmtools/issues/521"},
@@ -46,12 +44,11 @@ var openmmCards = []cause.Card{{
 
 var isaacCards = []cause.Card{{
 	ID: "isaac/physx", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PxgCudaDeviceMemoryAllocator"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in PhysX: {asked} for its buffers was refused",
-	Means: "PhysX could not get {asked} for its buffers; the kernel errors after it (700, launch failures) only follow. Buffers grow with environments and contacts. If one environment fails too, another process holds the card.",
-	Not:   "JAX's or PyTorch's memory variables: PhysX asks the driver itself.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in PhysX: {asked} was refused",
+	Means: "PhysX could not get {asked} for its buffers; kernel errors after it (700, launch failures) are a result. Buffers grow with environments and contacts. If one environment fails too, another process may hold the card.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Fewer environments, no viewer", Kind: "text", Text: "Add `--num_envs 512 --headless` (IsaacGymEnvs: `num_envs=512 headless=True`), then double it.", Cost: "Fewer samples per step"},
-		{Fix: "limit_framework_preallocation", Title: "Smaller contact buffers", Kind: "text", Text: "Isaac Gym: lower `max_gpu_contact_pairs` and `default_buffer_size_multiplier` under physx. Isaac Lab: `gpu_max_rigid_contact_count` in PhysxCfg.", Cost: "Contacts are lost if too small"},
+		{Fix: "lower_batch_size", Title: "Use fewer environments, no viewer", Kind: "text", Text: "Add `--num_envs` with half of the present number and `--headless` (IsaacGymEnvs: `num_envs=512 headless=True`).", Cost: "Fewer samples per step"},
+		{Fix: "limit_framework_preallocation", Title: "Use smaller contact buffers", Kind: "text", Text: "Isaac Gym: lower `max_gpu_contact_pairs` and `default_buffer_size_multiplier` under physx. Isaac Lab: `gpu_max_rigid_contact_count` in PhysxCfg.", Cost: "Contacts are lost if too small"},
 		look,
 	},
 	Sources: []string{"https://github.com/isaac-sim/IsaacGymEnvs/issues/256", "https://github.com/Improbable-AI/walk-these-ways/issues/20", "https://github.com/isaac-sim/IsaacGymEnvs/issues/45"}, Solved: 1,

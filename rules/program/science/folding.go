@@ -69,9 +69,9 @@ var Boltz = program.Program{
 	Proofs:   []string{"boltz/main.py", "boltz/model/", "boltz/data/", "boltz predict", "Number of failed examples:"},
 	Titles:   map[string]string{"lower_parallel": "One diffusion sample at a time", "lower_batch_size": "Use fewer sequences of the MSA"},
 	Costs:    map[string]string{"lower_parallel": "Time; the same result.", "lower_batch_size": "Some accuracy."},
-	Remedies: cures(cause.InOrder("lower_parallel", "lower_batch_size", "lower_context", "bigger_gpu"), foldHost),
+	Remedies: cures(cause.InOrder("lower_context", "lower_batch_size", "lower_parallel", "bigger_gpu"), foldHost),
 	Steps: steps{
-		"lower_parallel":   step.Paste("text", "Add `--max_parallel_samples 1` (5 by default), or ask for one with `--diffusion_samples 1`."),
+		"lower_parallel":   step.Paste("text", "If you ask for several samples: `--max_parallel_samples 1` (5 by default), or `--diffusion_samples 1`."),
 		"lower_batch_size": step.Paste("text", "Add `--max_msa_seqs 1024` (8192 by default), or `--subsample_msa --num_subsampled_msa 512`."),
 	},
 	Cards: boltzCards,

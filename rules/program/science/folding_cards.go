@@ -9,11 +9,11 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-const foldMeans = "The length decides, all chains of a complex together: pair activations grow with its square and more, so that 1.4 times the residues need twice the memory. "
+const foldMeans = "The total length decides, all chains together: memory grows with its square or more, so 1.4 times the residues need at least twice the memory. "
 
 var (
-	shorterCure = cause.Cure{Fix: "lower_context", Title: "Fold less at once", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less.", Cost: "Contacts between the pieces"}
-	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Run it on a larger card", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
+	shorterCure = cause.Cure{Fix: "lower_context", Title: "Shorten the input", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less.", Cost: "Contacts between the pieces"}
+	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Use a card with more memory", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
 )
 
 // residues says how long a protein is whose scores of triangle attention have
@@ -28,11 +28,11 @@ func residues(c *ledger.Case) map[string]string {
 
 var alphafoldCards = []cause.Card{{
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of this input[[: one prediction needs {asked} at once]]",
-	Means: foldMeans + "{asked} is the working memory of one compiled prediction, refused in one piece. AlphaFold's Docker script lets it spill into RAM; runs outside of it must set that themselves.",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: one prediction needs {asked} at once]]",
+	Means: foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
 	Not:   "Fewer recycles or models: they run one after another in the same memory.",
 	Cures: []cause.Cure{
-		{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
+		{Fix: "cpu_offload", Title: "Turn on unified memory (spills into RAM)", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
 		shorterCure, largerCard,
 	},
 	Sources: []string{"alphafold/docker/run_docker.py", "alphafold/README.md"},
@@ -40,12 +40,12 @@ var alphafoldCards = []cause.Card{{
 
 var alphafold3Cards = []cause.Card{{
 	ID: "alphafold3/tokens", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the number of tokens[[: one program needs {asked} at once]]",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this many tokens[[: {asked} needed at once]]",
 	Means: foldMeans + "{asked} is the working memory of one compiled program, for the input padded up to the next bucket. 80 GB hold 5,120 tokens; smaller cards need unified memory, which spills into RAM.",
 	Not:   "Fewer seeds: they run one after another.",
 	Cures: []cause.Cure{
-		{Fix: "cpu_offload", Title: "Turn unified memory on", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_UNIFIED_MEMORY=true\nexport XLA_CLIENT_MEM_FRACTION=3.2", Cost: "Slower once it spills; RAM for it"},
-		{Fix: "lower_batch_size", Title: "One diffusion sample per seed", Kind: "text", Text: "Add `--num_diffusion_samples=1` (5 by default) and more seeds instead.", Cost: "Time"},
+		{Fix: "cpu_offload", Title: "Turn on unified memory (spills into RAM)", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_UNIFIED_MEMORY=true\nexport XLA_CLIENT_MEM_FRACTION=3.2", Cost: "Slower once it spills; RAM for it"},
+		{Fix: "lower_batch_size", Title: "One diffusion sample per seed", Kind: "text", Text: "Add `--num_diffusion_samples=1` (5 by default) and use more seeds instead.", Cost: "Time"},
 		shorterCure,
 	},
 	Sources: []string{"alphafold3/docs/performance.md", "alphafold3/run_alphafold.py"},
@@ -53,8 +53,8 @@ var alphafold3Cards = []cause.Card{{
 
 var colabfoldCards = []cause.Card{{
 	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of one query[[: it needs {asked} at once]]",
-	Means: foldMeans + "ColabFold sets unified memory by itself: so {asked} fitted neither card nor RAM, or there is none (WSL). It goes on with the next query.",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of memory for the length of one query[[: it needs {asked} at once]]",
+	Means: foldMeans + "ColabFold turns on unified memory itself: so {asked} fits neither card nor RAM, or unified memory does not work here (WSL). It continues with the next query.",
 	Not:   "Setting TF_FORCE_UNIFIED_MEMORY: ColabFold has done so unless it was told not to.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa.", Cost: "Some accuracy with few relatives"},
@@ -65,23 +65,23 @@ var colabfoldCards = []cause.Card{{
 
 var boltzCards = []cause.Card{{
 	ID: "boltz/skipped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"ran out of memory, skipping batch"},
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on this input and skipped it: there is no structure",
-	Means: foldMeans + "Boltz caught the error and skipped this input: it ends without an error, but there is no structure for it. The message has no figures.",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory and skipped this input: there is no structure",
+	Means: foldMeans + "Boltz skipped this input and ends without an error. The message has no figures.",
 	Not:   "`--sampling_steps`: they run one after another in the same memory.",
 	Cures: []cause.Cure{
-		{Fix: "lower_parallel", Title: "One diffusion sample at a time", Kind: "text", Text: "Add `--max_parallel_samples 1` (5 by default).", Cost: "Time; the same result"},
-		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max_msa_seqs 1024` (8192 by default).", Cost: "Some accuracy"},
 		shorterCure,
+		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max_msa_seqs 1024` (8192 by default).", Cost: "Some accuracy"},
+		{Fix: "lower_parallel", Title: "With several samples: predict one at a time", Kind: "text", Text: "If you set `--diffusion_samples` above 1 (the default): add `--max_parallel_samples 1` (5 by default).", Cost: "Time; the same result"},
 	},
 	Sources: []string{"boltz/src/boltz/model/models/boltz2.py", "boltz/src/boltz/main.py"},
 }}
 
 var openfoldCards = []cause.Card{{
 	ID: "openfold/chunks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"triangular_attention.py", "tri_self_attn_block.py", "triangular_multiplicative_update.py", "esmfold/v1/trunk.py", "modeling_esmfold.py"}, If: real,
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of the protein, in the folding trunk", Figures: residues,
-	Means: foldMeans + "It failed in triangle attention, which makes heads x length x length x length scores unless it works in chunks.[[ {asked} would be {residues} residues with 4 heads in 32 bit.]]",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory in the folding trunk: the protein is long", Figures: residues,
+	Means: foldMeans + "It failed in the triangle layers; triangle attention makes heads x length x length x length scores unless it works in chunks.[[ {asked} would be {residues} residues with 4 heads in 32 bit.]]",
 	Cures: []cause.Cure{
-		{Fix: "lower_ubatch", Title: "Work in chunks", Kind: "text", Text: "ESMFold: `model.set_chunk_size(64)` (transformers: `model.trunk.set_chunk_size(64)`), 32 if needed. OpenFold: add `--long_sequence_inference`.", Cost: "Slower; the same result"},
+		{Fix: "lower_ubatch", Title: "Compute attention in chunks", Kind: "text", Text: "ESMFold: `model.set_chunk_size(64)` (transformers: `model.trunk.set_chunk_size(64)`), 32 if needed. OpenFold: add `--long_sequence_inference`.", Cost: "Slower; the same result"},
 		{Fix: "half_precision", Title: "ESMFold: language model in 16 bit", Kind: "python", Text: "model.esm = model.esm.half()", Cost: "None that can be seen"},
 		shorterCure,
 	},

@@ -26,110 +26,108 @@ func do(fix, title, cost, told string) cause.Cure {
 var (
 	STAR = tool("star", "STAR", "data", []string{"--limitBAMsortRAM", "fatal error trying to allocate genome arrays", "STAR --genomeDir", "STAR --runMode", "EXITING because of FATAL ERROR", "EXITING because of fatal"}, cause.Card{
 		Headline: "had not enough RAM",
-		Means:    "STAR holds the whole index in RAM: about 9 bytes for each base of the genome, some 30 GB for human or mouse. Sorting the BAM comes on top, up to `--limitBAMsortRAM`, which is a limit of its own: its message names the bytes that it wants.",
-		Not:      "Fewer threads for the index: it is there once for all of them.",
+		Means:    "STAR holds the whole index in RAM: about 9 bytes for each base of the genome, some 30 GB for human or mouse. Sorting the BAM comes on top, up to `--limitBAMsortRAM`; that limit has its own message, which names the bytes it needs.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "The message names bytes: give it those", "RAM", "`--limitBAMsortRAM` with that number, a tenth more, if the machine has it beside the index."),
-			do("lower_batch_size", "Sort outside, in less", "a second step", "`--outSAMtype BAM Unsorted`, then `samtools sort -@ 4 -m 2G`; or a higher `--outBAMsortingBinsN`."),
-			do("use_smaller_model", "An index that is half as large", "slower", "Generate it with `--genomeSAsparseD 2` (3 for a third) and without alternative contigs (the primary assembly); `--limitGenomeGenerateRAM` bounds that step."),
+			do("raise_memory_limit", "Raise `--limitBAMsortRAM`", "RAM", "If the message names bytes: that number and a tenth more, if the machine has it beside the index."),
+			do("lower_batch_size", "Sort with samtools", "a second step", "`--outSAMtype BAM Unsorted`, then `samtools sort -@ 4 -m 2G`; or a higher `--outBAMsortingBinsN`."),
+			do("use_smaller_model", "Use a smaller index", "slower", "Generate it with `--genomeSAsparseD 2` (half the size; 3 for a third) and without alternative contigs (the primary assembly); `--limitGenomeGenerateRAM` limits that step."),
 		},
 		Sources: []string{"STAR/source/parametersDefault", "https://github.com/alexdobin/STAR/wiki/FAQ:-Run-time"},
 	}, program.Sources{"STAR/source/parametersDefault": "--limitBAMsortRAM --outSAMtype --outBAMsortingBinsN --genomeSAsparseD --limitGenomeGenerateRAM", "samtools/doc/samtools-sort.1": "-@ -m"})
 	SPAdes = tool("spades", "SPAdes", "data", []string{"too many k-mers to fit into available memory", "spades.py", "spades-core", "spades-hammer"}, cause.Card{
 		Headline: "had not enough RAM for the k-mers of these reads",
-		Means:    "The k-mers of all reads are counted in RAM, so distinct ones decide: errors, adapters, contamination and depth far above 100 times make most of them. The message names what it would need; `-m` (250 GB unless set) is only the bound at which SPAdes stops by itself.",
-		Not:      "A higher `-m` than the machine has: then the kernel ends it.",
+		Means:    "SPAdes counts the k-mers of all reads in RAM, so distinct ones decide: errors, adapters, contamination and very high depth make most of them. `-m` (250 GB by default) is the limit at which SPAdes stops by itself.",
+		Not:      "A higher `-m` than the machine has: then the kernel kills it.",
 		Cures: []cause.Cure{
-			do("stream_dataset", "Fewer distinct k-mers", "rare species may go", "Trim adapters and bad ends (`fastp`), remove the host, normalise to 100 times (`bbnorm.sh target=100`) or take a part of the reads (`seqtk sample`)."),
-			do("lower_num_workers", "Fewer threads, no correction twice", "slower", "`-t 8`; `--only-assembler` where the reads were corrected before."),
-			do("raise_memory_limit", "A machine with what it names", "money or a queue", "`-m` at its RAM in GB; or MEGAHIT, which needs a tenth for metagenomes."),
+			do("stream_dataset", "Trim, normalise or subsample the reads", "rare species may go", "Trim adapters and bad ends (`fastp`), remove host reads, normalise to 100x (`bbnorm.sh target=100`), or take a part of the reads (`seqtk sample`)."),
+			do("lower_num_workers", "Use fewer threads", "slower", "`-t 8`; `--only-assembler` if the reads were corrected before."),
+			do("raise_memory_limit", "Use a machine with more RAM, or MEGAHIT", "money or a queue", "`-m` at its RAM in GB; MEGAHIT needs far less for metagenomes."),
 		},
 		Sources: []string{"spades/docs/running.md", "https://ablab.github.io/spades/running.html"},
 	}, program.Sources{"spades/docs/running.md": "-m -t --only-assembler"})
 	Kraken = tool("kraken2", "Kraken 2", "data", []string{"kraken2: ", "kraken2 --db"}, cause.Card{
 		Headline: "could not hold its database in RAM",
 		Means:    "The file hash.k2d is read into RAM as a whole: 8 or 16 GB for the capped databases, 60 to 100 for the standard one.",
-		Not:      "Fewer reads or threads: the database is what is large.",
+		Not:      "Fewer reads or threads: the database keeps its size.",
 		Cures: []cause.Cure{
-			do("use_mmap", "Leave it on disk", "slow unless the disk is fast", "`--memory-mapping`; with the database in /dev/shm it is shared by several runs."),
-			do("use_smaller_model", "A capped database", "fewer species found", "Standard-8 or Standard-16, or built with `--max-db-size 8000000000`."),
+			do("use_mmap", "Read the database from disk (`--memory-mapping`)", "slow unless the disk is fast", "With the database in /dev/shm several runs share it."),
+			do("use_smaller_model", "Use a capped database", "fewer species found", "Standard-8 or Standard-16, or built with `--max-db-size 8000000000`."),
 		},
 		Sources: []string{"kraken2/docs/MANUAL.markdown"},
 	}, program.Sources{"kraken2/docs/MANUAL.markdown": "--memory-mapping --max-db-size"})
 	Gaussian = tool("gaussian", "Gaussian", "science", []string{"galloc:  could not allocate memory", "Error termination via Lnk1e", "Out-of-memory error in routine"}, cause.Card{
 		Headline: "had not enough memory for this step",
-		Means:    "`%Mem` is what Gaussian may use. \"galloc: could not allocate memory\" means that the system refused that: `%Mem` is above what the job or machine has (Gaussian needs 1 to 2 GB beside it). \"Out-of-memory error in routine\" means that `%Mem` itself is too small for the method and basis; the line names what it needs in words of 8 bytes.",
-		Not:      "More processors with the same `%Mem`: each takes its part of it.",
+		Means:    "`%Mem` is what Gaussian may use. \"galloc: could not allocate memory\" means that the system refused that: `%Mem` exceeds what the job or machine has (Gaussian needs 1 to 2 GB beside it). \"Out-of-memory error in routine\" means that `%Mem` is too small for the method and basis; the line names the need in words of 8 bytes.",
+		Not:      "More processors with the same `%Mem`: they share it.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "galloc: `%Mem` at 80 % of what the job has", "free", "32 GB asked of the queue: `%Mem=25GB`. Out-of-memory in a routine: raise both."),
-			do("lower_num_workers", "Fewer shared processors", "slower", "`%NProcShared=4`: post-HF methods need a part for each."),
-			do("lower_batch_size", "A smaller problem", "accuracy", "A smaller basis, or `MaxDisk` so that integrals go to disk."),
+			do("raise_memory_limit", "Set `%Mem` to 80 % of what the job has", "free", "With 32 GB requested from the queue: `%Mem=25GB`. \"Out-of-memory error in routine\": raise both."),
+			do("lower_num_workers", "Lower `%NProcShared`", "slower", "`%NProcShared=4`, or half of yours: post-HF methods need a part for each."),
+			do("lower_batch_size", "Use a smaller basis, or `MaxDisk`", "accuracy", "`MaxDisk` lets integrals go to disk."),
 		},
 		Sources: []string{"https://gaussian.com/link0/", "https://gaussian.com/faq4/"},
 	}, nil)
 	ORCA = tool("orca", "ORCA", "science", []string{"orca_tools/", "ORCA finished by error termination", "Please increase MaxCore"}, cause.Card{
 		Headline: "had not enough memory",
-		Means:    "`%maxcore` is in MB for each process, so `nprocs` times it must stay at 75 % of what the machine or job has; ORCA goes above it in places. \"Please increase MaxCore\" is the other case: the step needs more for each process than it may.",
+		Means:    "`%maxcore` is in MB for each process, so `nprocs` times it should stay at 75 % of what the machine or job has; ORCA exceeds it in places. \"Please increase MaxCore\" is the other case: the step needs more per process than it may use.",
 		Not:      "More processes with the same `%maxcore`: the sum grows.",
 		Cures: []cause.Cure{
-			do("lower_num_workers", "Half the processes, twice `%maxcore`", "slower", "`%pal nprocs 4 end` with `%maxcore 6000` in place of 8 with 3000: the same sum, room for the step."),
-			do("raise_memory_limit", "Ask the queue for a third more than the sum", "a longer wait", "nprocs x maxcore x 1.33."),
-			do("lower_batch_size", "A method that needs less", "accuracy", "RI or DLPNO in place of canonical MP2 and CCSD(T), a smaller basis."),
+			do("lower_num_workers", "Halve `nprocs`, double `%maxcore`", "slower", "`%pal nprocs 4 end` with `%maxcore 6000` instead of 8 with 3000: the same sum, more per process."),
+			do("raise_memory_limit", "Request a third more than the sum", "a longer wait", "nprocs x maxcore x 1.33."),
+			do("lower_batch_size", "Use a cheaper method or basis", "accuracy", "RI or DLPNO instead of canonical MP2 and CCSD(T), a smaller basis."),
 		},
 		Sources: []string{"https://orca-manual.mpi-muelheim.mpg.de/contents/essentialelements/parallel.html"},
 	}, nil)
 	LAMMPS = tool("lammps", "LAMMPS", "science", []string{"LAMMPS (", "(../memory.cpp:", "Last command: "}, cause.Card{
-		Headline: "was refused[[ {asked} for]] an array of its atoms",
-		Means:    "Each rank holds its atoms, ghosts and neighbour lists. A request that is far too large for the system means that atoms were lost or flew together, or a cut-off that covers the box; otherwise too many atoms for each rank, or for the card (`-sf gpu`, `-sf kk`).",
-		Not:      "A smaller time step alone where it fails in the first command.",
+		Headline: "was refused[[ {asked} for]] an array",
+		Means:    "Each rank holds its atoms, ghosts and neighbour lists. A request far too large for the system means that atoms were lost or flew together, or a cut-off that covers the box; otherwise there are too many atoms per rank, or for the card (`-sf gpu`, `-sf kk`).",
 		Cures: []cause.Cure{
-			do("fix_shape", "Look at the last command and the atoms' number", "free", "The log names both. Atoms that overlap: `minimize` first, `delete_atoms overlap`."),
-			do("lower_batch_size", "Shorter lists", "more rebuilding", "`neighbor 2.0 bin` to 1.0, `neigh_modify one 2000 page 20000`, a shorter cut-off."),
-			do("multi_gpu", "More ranks or nodes", "more machines", "Memory for each falls with their number; on a card: several cards, one rank each."),
+			do("fix_shape", "Check the last command and the number of atoms", "free", "The log names both. If atoms overlap: `minimize` first, `delete_atoms overlap`."),
+			do("lower_batch_size", "Use shorter neighbour lists", "more rebuilding", "`neighbor 1.0 bin` instead of 2.0, or a shorter cut-off."),
+			do("multi_gpu", "Use more ranks or nodes", "more machines", "The memory per rank falls with their number; on GPUs: several cards, one rank each."),
 		},
 		Sources: []string{"https://docs.lammps.org/Errors_messages.html", "lammps/src/memory.cpp"},
 	}, nil)
 	Solver = tool("solver", "The solver", "science", []string{"Gurobi Optimizer", "gurobipy", "CPLEX Error", "MUMPS", "LU factorization", "PARDISO"}, cause.Card{
 		Headline: "ran out of RAM in a factorisation or tree",
-		Means:    "A sparse matrix fills when it is factorised: ten times and more its own entries in 3D. A branch-and-bound tree grows as long as it runs, and each thread has its own.",
+		Means:    "A sparse matrix fills in when it is factorised: ten times its entries and more in 3D. A branch-and-bound tree grows as long as it runs, and each thread adds to it.",
 		Not:      "Swap for a factorisation: it reads all of it in every step.",
 		Cures: []cause.Cure{
-			do("cpu_offload", "Let it go to disk", "slower", "Gurobi `NodefileStart=0.5` (GB), CPLEX `workmem` and `mip strategy file 3`; COMSOL: the direct solver's \"Out-of-core\"; MUMPS `ICNTL(22)=1`."),
-			do("lower_num_workers", "Fewer threads", "slower", "Gurobi `Threads=4`, CPLEX `threads 4`; `Method=1` (dual simplex) in place of concurrent or barrier."),
-			do("lower_resolution", "An iterative solver, or a coarser mesh", "accuracy or care", "GMRES or conjugate gradients with multigrid need a fraction; half the elements in each direction an eighth."),
+			do("cpu_offload", "Let it write to disk", "slower", "Gurobi `NodefileStart=0.5` (GB), CPLEX `workmem` and `mip strategy file 3`; COMSOL: the direct solver's \"Out-of-core\"; MUMPS `ICNTL(22)=1`."),
+			do("lower_num_workers", "Use fewer threads", "slower", "Gurobi `Threads=4`, CPLEX `threads 4`; `Method=1` (dual simplex) in place of concurrent or barrier."),
+			do("lower_resolution", "Use an iterative solver or a coarser mesh", "accuracy or care", "GMRES or conjugate gradients with multigrid need a fraction; in 3D, half the elements in each direction is an eighth."),
 		},
 		Sources: []string{"https://docs.gurobi.com/projects/optimizer/en/current/reference/parameters.html", "https://mumps-solver.org/index.php?page=doc"},
 	}, nil)
 	AfterEffects = tool("adobe", "The program", "rendering", []string{"After Effects error", "Adobe Photoshop", "Adobe Premiere", "Could not complete your request because"}, cause.Card{
 		Headline: "had not enough RAM for this image or frame",
-		Means:    "A frame takes width x height x 4 channels x the bytes of its depth (4K in 32 bit: 126 MiB), once for each layer and effect that works on it, and several are rendered at once.",
-		Not:      "A larger disk cache for a frame that does not fit.",
+		Means:    "A frame takes width x height x 4 channels x the bytes of its depth (4K in 32 bit: 126 MiB), once for each layer and effect that works on it, and several frames can be rendered at once.",
+		Not:      "A larger disk cache.",
 		Cures: []cause.Cure{
-			do("close_other_apps", "Close other programs, purge the cache", "free", "After Effects: Edit, Purge, All Memory & Disk Cache; Preferences, Memory: \"RAM reserved for other applications\" lower. Photoshop: Preferences, Performance: 80 %."),
-			do("lower_resolution", "Half resolution, 16 bit", "for drafts", "Smaller sources and precomps: none near 30,000 pixels."),
-			do("lower_num_workers", "One frame at a time", "slower", "Preferences, Memory & Performance: Multi-Frame Rendering off."),
+			do("close_other_apps", "Close other programs, purge the cache", "free", "After Effects: Edit, Purge, All Memory & Disk Cache; Preferences, Memory: lower \"RAM reserved for other applications\". Photoshop: Preferences, Performance: 80 %."),
+			do("lower_resolution", "Use half resolution or 16 bit", "for drafts", "And smaller sources and precomps, none near 30,000 pixels."),
+			do("lower_num_workers", "Render one frame at a time", "slower", "Preferences, Memory & Performance: Multi-Frame Rendering off."),
 		},
 		Sources: []string{"https://helpx.adobe.com/after-effects/using/memory-storage1.html"},
 	}, nil)
 	Stata = tool("stata", "Stata", "data", []string{"op. sys. refuses to provide memory", "r(909);"}, cause.Card{
 		Headline: "was refused memory by the system (r(909))",
-		Means:    "The whole data set lies in RAM, observations x the bytes of a row, and `reshape`, `merge` and `sort` hold it twice.",
+		Means:    "The whole data set is in RAM, observations x the bytes of a row; `reshape`, `merge` and `sort` can need it twice.",
 		Not:      "`set matsize`: it is about matrices.",
 		Cures: []cause.Cure{
-			do("stream_dataset", "Fewer columns and smaller types", "free", "`use id y x using data.dta`, then `compress`; `import delimited` with `colrange()`."),
-			do("raise_memory_limit", "See Stata's own bound", "free", "`query memory`: `set max_memory .` lifts it; `set segmentsize 64m` for large data."),
-			do("close_other_apps", "Close other programs, or a machine with more", "money", ""),
+			do("stream_dataset", "Load fewer columns, smaller types", "free", "`use id y x using data.dta`, then `compress`; `import delimited` with `colrange()`."),
+			do("raise_memory_limit", "Check Stata's own limit", "free", "`query memory` shows it: `set max_memory .` removes it; `set segmentsize 64m` for large data."),
+			do("close_other_apps", "Close other programs, or use a machine with more RAM", "money", ""),
 		},
 		Sources: []string{"https://www.stata.com/manuals/dmemory.pdf"},
 	}, nil)
 	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "executor failed running", "failed to solve: ResourceExhausted"}, cause.Card{
 		Headline: "was refused memory in a RUN step",
-		Means:    "The step ran in the builder, which has what Docker's machine has: on Docker Desktop half of the RAM or less, on a small server what is left. 137 and \"cannot allocate memory\" are the same shortage.",
-		Not:      "`docker run --memory`: it is about containers that run, not the build.",
+		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Exit code 137 and \"cannot allocate memory\" are the same shortage.",
+		Not:      "`docker run --memory`: it does not apply to builds.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "Give Docker more", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory 8 GB; WSL: `memory=8GB` in .wslconfig, then `wsl --shutdown`; a server: swap."),
-			do("lower_build_jobs", "Let the step need less", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=2048`; pip: `--no-cache-dir`, wheels in place of sources; make and cargo: `-j2`."),
-			do("upgrade_version", "Build elsewhere", "a registry", "In CI or on your own machine, then push the image; one stage at a time: `docker build --target STAGE`."),
+			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory 8 GB; WSL: `memory=8GB` in .wslconfig, then `wsl --shutdown`; a server: swap."),
+			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=2048`; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
+			do("upgrade_version", "Build on another machine", "a registry", "In CI or on your own machine, then push the image; or one stage at a time: `docker build --target STAGE`."),
 		},
 		Sources: []string{"https://docs.docker.com/build/", "https://docs.docker.com/desktop/settings-and-maintenance/settings/"},
 	}, program.Sources{"docker/buildx/docs/reference/buildx_build.md": "--target", "https://nodejs.org/api/cli.html": "--max-old-space-size", "https://pip.pypa.io/en/stable/cli/pip_install/": "--no-cache-dir", "https://learn.microsoft.com/en-us/windows/wsl/basic-commands": "--shutdown", "docker/cli/command/container/opts.go": "--memory"})

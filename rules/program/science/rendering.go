@@ -9,7 +9,7 @@ import (
 // scene is what renderers have in common: the scene has to be on the card,
 // whatever the samples.
 var scene = program.Program{
-	Titles: map[string]string{"lower_resolution": "Smaller textures and less subdivision", "close_other_apps": "Close what draws on the same card", "bigger_gpu": "Use a card with more memory"},
+	Titles: map[string]string{"lower_resolution": "Use smaller textures, less subdivision", "close_other_apps": "Close other programs on the card", "bigger_gpu": "Use a card with more memory"},
 	Costs:  map[string]string{"lower_resolution": "Detail, seldom seen from a distance.", "cpu_offload": "Several times slower.", "lower_batch_size": "Composing the parts afterwards."},
 }
 
@@ -90,7 +90,7 @@ var Direct3D = program.Program{
 var Unity = program.Program{
 	Name: "unity", Shown: "Unity", Work: "rendering", Edits: "flags", Language: "csharp", Like: []*program.Program{&scene},
 	Proofs:   []string{"UnityEngine.", "UnityEditor.", "DynamicHeapAllocator", "MemoryLabel:", "UnityPlayer", "d3d11: failed to create"},
-	Titles:   map[string]string{"lower_resolution": "Smaller textures"},
+	Titles:   map[string]string{"lower_resolution": "Use smaller textures"},
 	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps", "bigger_gpu"), cause.InOrder("close_other_apps", "raise_pagefile", "lower_resolution")),
 	Steps: steps{
 		"lower_resolution": step.Paste("ui", "Edit, Project Settings, Quality: mipmap limit Half Resolution; texture importers: Max Size 1024 and a compressed format. A player lowers texture quality and resolution in the game"),
@@ -102,7 +102,7 @@ var Unity = program.Program{
 var WGPU = program.Program{
 	Name: "wgpu", Shown: "wgpu", Work: "rendering", Edits: "code", Language: "rust", Like: []*program.Program{&scene},
 	Proofs:   []string{"wgpu-core", "wgpu_core", "wgpu-hal", "bevy_render", "bevy_ecs", "wgpu error"},
-	Titles:   map[string]string{"lower_resolution": "Smaller textures or buffers", "fix_shape": "Check the size before you create it"},
+	Titles:   map[string]string{"lower_resolution": "Use smaller textures or buffers", "fix_shape": "Check the size before you create it"},
 	Remedies: cures(cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "close_other_apps"), cause.InOrder("fix_shape", "detach_accumulated")),
 	Steps: steps{
 		"fix_shape":          step.Paste("text", "Print the size in the BufferDescriptor or TextureDescriptor just before the call, and compare it with `device.limits().max_buffer_size`: one request above that fails whatever is free."),
@@ -116,7 +116,7 @@ var WGPU = program.Program{
 var Ryujinx = program.Program{
 	Name: "ryujinx", Shown: "Ryujinx", Work: "rendering", Edits: "flags", Language: "csharp", Like: []*program.Program{&scene},
 	Proofs:   []string{"Ryujinx.Graphics", "Ryujinx.HLE", "Ryujinx_", "Ryujinx."},
-	Titles:   map[string]string{"lower_resolution": "Native resolution, no texture mods", "lowvram_mode": "Turn texture recompression on"},
+	Titles:   map[string]string{"lower_resolution": "Use native resolution, no texture mods", "lowvram_mode": "Turn texture recompression on"},
 	Costs:    map[string]string{"lower_resolution": "Sharpness.", "lowvram_mode": "Slightly softer textures."},
 	Remedies: cures(cause.InOrder("lower_resolution", "lowvram_mode", "restart_session", "close_other_apps", "bigger_gpu"), cause.InOrder("close_other_apps", "raise_pagefile")),
 	Steps: steps{
@@ -131,7 +131,7 @@ var Ryujinx = program.Program{
 var FFmpeg = program.Program{
 	Name: "ffmpeg", Shown: "FFmpeg", Work: "rendering", Edits: "flags", Language: "cpp",
 	Proofs:   []string{"_nvenc @", "OpenEncodeSessionEx failed", "_cuvid @"},
-	Titles:   map[string]string{"lower_parallel": "Run fewer encodes at a time", "lower_resolution": "A smaller image", "cpu_offload": "Encode one of them on the CPU"},
+	Titles:   map[string]string{"lower_parallel": "Run fewer encodes at a time", "lower_resolution": "Scale the video down", "cpu_offload": "Encode on the CPU"},
 	Costs:    map[string]string{"lower_parallel": "They wait for each other.", "cpu_offload": "Processor time."},
 	Remedies: cures(cause.InOrder("lower_parallel", "cpu_offload", "lower_resolution", "upgrade_version"), cause.InOrder("lower_parallel", "add_swap")),
 	Steps: steps{

@@ -6,29 +6,29 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
+var simplify = cause.Cure{Fix: "lower_resolution", Title: "Turn on Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
 
 var direct3DCards = []cause.Card{
 	{
 		ID: "direct3d/shared", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{`"UMA": true`}, If: overBudget,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the RAM that the graphics may share",
-		Means: "This graphics unit has next to no memory of its own (UMA): it takes the computer's RAM, of which Windows lets this program have {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that graphics may share, less while other programs fill it.",
-		Not:   "Reinstalling the driver, or a larger page file alone: the bound is a share of the RAM.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the RAM that the GPU may share",
+		Means: "This GPU has next to no memory of its own (UMA): it uses RAM, of which Windows grants this program {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that a GPU may share, less while other programs fill it.",
+		Not:   "Reinstalling the driver, or only enlarging the page file.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
-			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory: the more is free, the larger the share.", Cost: "Free"},
-			{Fix: "raise_memory_limit", Title: "More RAM, or a larger share in the BIOS", Told: "Two modules of the same size also make such graphics faster. BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
+			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory: more free RAM means a larger share.", Cost: "Free"},
+			{Fix: "raise_memory_limit", Title: "Add RAM, or raise the share in the BIOS", Told: "BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
 		},
 		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
 	},
 	{
 		ID: "direct3d/budget", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"D3D12"}, Unsaid: []string{`"UMA": true`}, If: overBudget,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "used more graphics memory than Windows grants it",
-		Means: "Windows divides the card among all that draw: this program may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
+		Means: "Windows divides the card among all programs that draw: this one may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
 		Not:   "Reinstalling the driver.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
-			{Fix: "close_other_apps", Title: "Close what else draws", Told: "Browsers, launchers, recorders; Task Manager, Details, column Dedicated GPU memory.", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Close other programs that use the card", Told: "Browsers, launchers, recorders; Task Manager, Details, column Dedicated GPU memory.", Cost: "Free"},
 		},
 		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
 	},
@@ -47,9 +47,9 @@ func budgetFigures(c *ledger.Case) map[string]string {
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not fit the scene: neither the card nor system memory had room",
-		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. So the scene itself (textures, geometry, hair) is far larger than the card, or RAM is short, too. Samples play no part.",
-		Not:   "Fewer samples or a smaller tile size: the scene has to be there whole.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory and system memory for this scene",
+		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. Either the scene (textures, geometry, hair) is far larger than the card, or RAM is short, too.",
+		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
 			simplify,
 			{Fix: "close_other_apps", Title: "Free the card and RAM", Kind: "ui", Text: "Viewport to Solid before rendering; close browsers and other Blender windows; then render with blender -b FILE.blend -f 1 (FILE.blend: your scene)", Cost: "Free"},
@@ -60,12 +60,12 @@ var blenderCards = []cause.Card{
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
-		Means: "Memory that can only live on the card was refused: buffers of the image, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
+		Means: "Memory that has to be on the card was refused: image buffers, the acceleration structure, kernels. Textures and geometry use it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, and other programs may hold a part; the log does not show which.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
 			simplify,
-			{Fix: "lower_batch_size", Title: "Smaller tiles, no persistent data", Kind: "ui", Text: "Render Properties, Performance: Tile Size 512; Final Render: Persistent Data off. Animations: render frames in several runs", Cost: "A little time"},
+			{Fix: "lower_batch_size", Title: "Use smaller tiles, no persistent data", Kind: "ui", Text: "Render Properties, Performance: Tile Size 512; Final Render: Persistent Data off. Animations: render frames in several runs", Cost: "A little time"},
 		},
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
 	},
@@ -74,12 +74,12 @@ var blenderCards = []cause.Card{
 var octaneCards = []cause.Card{{
 	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to alloc" + "ate device memory"}, If: ledger.OnCard,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
-	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
+	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a 4K film with ten passes takes some GB, an 8K texture of 8 bits 256 MiB. The log does not show which of them is large, nor what else is on the card; every card that renders needs the whole scene.",
 	Not:   "Fewer samples: they take time, not memory.",
 	Cures: []cause.Cure{
-		{Fix: "cpu_offload", Title: "Let it use system memory (out of core)", Kind: "ui", Text: "Preferences (plug-ins: Octane settings, Devices), Out of core: enable; RAM usage limit half of your RAM; leave GPU headroom as it is, or raise it a little if the driver still refuses", Cost: "Slower for what lies in RAM"},
-		{Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "Look with `nvidia-smi` at what else is on it: browsers, other 3D programs, the desktop. A card with little memory: switch it off under Devices, since each holds the whole scene.", Cost: "Free"},
-		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, instances in place of copies.", Cost: "Detail, seldom seen"},
+		{Fix: "cpu_offload", Title: "Turn on out-of-core memory", Kind: "ui", Text: "Preferences (plug-ins: Octane settings, Devices), Out of core: enable; RAM usage limit half of your RAM; leave GPU headroom as it is, or raise it a little if the driver still refuses", Cost: "Slower for what lies in RAM"},
+		{Fix: "close_other_apps", Title: "Close other programs on the card", Kind: "text", Text: "`nvidia-smi` lists them: browsers, other 3D programs, the desktop. Switch off a card with little memory under Devices, since each holds the whole scene.", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, instances instead of copies.", Cost: "Detail, seldom seen"},
 	},
 	Sources: []string{"https://docs.otoy.com/StandaloneH_STA/StandaloneSTA/TheOutofCoreSettings.htm", "https://docs.otoy.com/ModoH/Modo/Out-Of-CoreSettings.htm"},
 }}
@@ -87,12 +87,11 @@ var octaneCards = []cause.Card{{
 var wgpuCards = []cause.Card{{
 	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
 	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "was refused a buffer or texture by the graphics driver",
-	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made again in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
-	Not:   "More RAM, except on integrated graphics, which have it for their own.",
+	Means: "wgpu reports no size. Two reasons are usual: one resource far larger than meant (a buffer sized by a wrong count), or resources made again in each frame, which are freed only when the device is polled and nothing refers to them. A failure after a while points to the second; another program on the card is possible too.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "Dies at once: look at the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
-		{Fix: "detach_accumulated", Title: "Dies after a while: make resources once", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of creating one a frame; in Bevy change an asset through its handle instead of `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
-		{Fix: "close_other_apps", Title: "See how full the card is", Kind: "text", Text: "`nvidia-smi -l 1`, or Task Manager, Performance, GPU, while it runs: a line that climbs is the second reason.", Cost: "Free"},
+		{Fix: "fix_shape", Title: "If it fails at once: check the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
+		{Fix: "detach_accumulated", Title: "If it fails after a while: reuse resources", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of creating one a frame; in Bevy change an asset through its handle instead of `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
+		{Fix: "close_other_apps", Title: "Watch the card", Kind: "text", Text: "`nvidia-smi -l 1`, or Task Manager, Performance, GPU, while it runs: a steady climb is the second reason.", Cost: "Free"},
 	},
 	Sources: []string{"wgpu/wgpu/src/api/device.rs", "https://github.com/bevyengine/bevy/issues/24722"},
 }}
@@ -100,11 +99,11 @@ var wgpuCards = []cause.Card{{
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not create a texture or buffer in video memory",
-	Means: "The message gives no sizes. On cards with 8 GB or less it is the settings or the scene, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
+	Means: "The message has no sizes. Usually the settings or the scene need more than the card has. On 13th and 14th generation Intel processors the same message often comes from an unstable processor while shaders are compiled, with VRAM free.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
+		{Fix: "lower_resolution", Title: "Lower texture quality, turn off ray tracing", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
 		{Fix: "upgrade_version", Title: "Intel 13th/14th gen: BIOS with 0x12B or later", Kind: "text", Text: "Update the BIOS (microcode 0x12B or later) and choose Intel's default power settings; update the graphics driver as well.", Cost: "Half an hour"},
-		{Fix: "close_other_apps", Title: "See who holds VRAM", Kind: "text", Text: "Task Manager, Performance, GPU: Dedicated GPU memory before the start. Close browsers, recorders and other games.", Cost: "Free"},
+		{Fix: "close_other_apps", Title: "Close other programs that use VRAM", Kind: "text", Text: "Task Manager, Performance, GPU: Dedicated GPU memory before the start. Close browsers, recorders and other games.", Cost: "Free"},
 	},
 	Sources: []string{"UnrealEngine/Engine/Source/Runtime/D3D12RHI/Private/D3D12Util.cpp", "https://www.radgametools.com/oodleintel.htm"},
 }}
@@ -112,11 +111,11 @@ var unrealCards = []cause.Card{{
 var ryujinxCards = []cause.Card{{
 	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
 	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of video memory on a texture",
-	Means: "The emulator asked Vulkan for a texture and the card was full. Some games decode ASTC textures to several times their size, and resolution scale or texture mods multiply them. Memory also grows from scene to scene until a game frees it.",
+	Means: "The emulator asked Vulkan for memory and the card was full. Some games decode ASTC textures to several times their size; resolution scale and texture mods multiply them. Memory can also grow from scene to scene.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
-		{Fix: "lowvram_mode", Title: "Texture recompression on", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
-		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator; a card with 2 GB is too small for many games.", Cost: "Your place in the game"},
+		{Fix: "lower_resolution", Title: "Use scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
+		{Fix: "lowvram_mode", Title: "Turn on texture recompression", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
+		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator.", Cost: "Your place in the game"},
 	},
 	Sources: []string{"https://github.com/Ryujinx/Ryujinx/issues/4677", "https://github.com/Ryujinx/Ryujinx/issues/6464", "https://github.com/Ryujinx/Ryujinx/issues/3523"},
 }}
@@ -125,11 +124,10 @@ var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session",
 	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
-	Not:   "A smaller image or bitrate: the session was refused before either counts.",
 	Cures: []cause.Cure{
 		{Fix: "lower_parallel", Title: "Close other encodes", Kind: "shell", Text: "nvidia-smi   # look for other ffmpeg, OBS, Plex or browser processes, and end what hangs", Cost: "Free"},
 		{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"},
-		{Fix: "cpu_offload", Title: "Encode one of them on the CPU", Kind: "text", Text: "Put `-c:v libx264` in place of `-c:v h264_nvenc`.", Cost: "Processor time"},
+		{Fix: "cpu_offload", Title: "Encode on the CPU", Kind: "text", Text: "Put `-c:v libx264` in place of `-c:v h264_nvenc`.", Cost: "Processor time"},
 	},
 	Sources: []string{"https://github.com/valkjsaaa/auto-bilibili-recorder/issues/9", "https://github.com/m1k1o/go-transcode/issues/42", "https://github.com/gazebosim/gz-common/pull/125", "ffmpeg/libavcodec/nvenc.c"}, Solved: 2,
 }}

@@ -12,7 +12,7 @@ import (
 type steps = map[string]func(*ledger.Case) []step.Step
 
 // cures are the same remedies for whatever filled the card, and those of the
-// computer's own memory.
+// system memory (RAM).
 func cures(card, host []cause.Remedy) map[string][]cause.Remedy {
 	out := map[string][]cause.Remedy{cause.HostMemory: host}
 	for _, id := range []string{cause.BatchTooLarge, cause.ContextTooLong, cause.ModelTooLarge, cause.OversizedAllocation, cause.RetainedMemory, cause.Fragmentation, cause.Unknown} {
@@ -23,7 +23,7 @@ func cures(card, host []cause.Remedy) map[string][]cause.Remedy {
 
 // Cures that many programs share.
 var (
-	look = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi   # programs with more than a few hundred MiB", Cost: "A look is free"}
+	look = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi   # programs with more than a few hundred MiB", Cost: "A look is free"}
 )
 
 // real: the log says how much was asked for, and that it is more than a crumb.

@@ -79,7 +79,7 @@ var Hashcat = program.Program{
 var OpenCV = program.Program{
 	Name: "opencv", Shown: "OpenCV", Work: "vision", Edits: "code", Language: "cpp",
 	Proofs:   []string{"OpenCV(", "cv2.error", "cv::error", "cv::Mat", "OpenCV Error", "cv::cuda"},
-	Titles:   map[string]string{"lower_resolution": "Smaller images", "detach_accumulated": "Reuse and release the matrices"},
+	Titles:   map[string]string{"lower_resolution": "Use smaller images", "detach_accumulated": "Reuse and release the matrices"},
 	Costs:    map[string]string{"lower_resolution": "Detail.", "detach_accumulated": "None."},
 	Remedies: cures(cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process"), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
@@ -180,7 +180,7 @@ var TFObjectDetection = program.Program{
 var Minecraft = program.Program{
 	Name: "minecraft", Shown: "Minecraft", Work: "rendering", Edits: "flags", Language: "java",
 	Proofs:   []string{"net.minecraft.", "net/minecraft/", "---- Minecraft Crash Report", ".minecraft", "minecraftforge", "fabricmc"},
-	Titles:   map[string]string{"lower_resolution": "Shorter view, smaller texture pack", "lower_mem_fraction": "Give Java less, not more"},
+	Titles:   map[string]string{"lower_resolution": "Lower render distance and textures", "lower_mem_fraction": "Lower -Xmx"},
 	Costs:    map[string]string{"lower_resolution": "Sight.", "lower_mem_fraction": "Room for fewer mods."},
 	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps"), cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "add_swap")),
 	Steps: steps{
@@ -194,7 +194,7 @@ var Minecraft = program.Program{
 var Java = program.Program{
 	Name: "java", Shown: "Java", Edits: "flags", Language: "java",
 	Proofs:   []string{"hs_err_pid", "insufficient memory for the Java Runtime Environment"},
-	Titles:   map[string]string{"lower_mem_fraction": "Give Java less, not more"},
+	Titles:   map[string]string{"lower_mem_fraction": "Lower -Xmx"},
 	Costs:    map[string]string{"lower_mem_fraction": "A smaller heap."},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "raise_memory_limit")},
 	Steps:    steps{"lower_mem_fraction": step.Paste("text", "Lower `-Xmx`: heap, threads and native memory together have to fit the RAM or the container's limit. In containers `-XX:MaxRAMPercentage=60` leaves room for the rest.")},
@@ -206,13 +206,13 @@ var Build = program.Program{
 	Name: "build", Shown: "The build", Work: "build", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"flash-attention/setup.py": "MAX_JOBS NVCC_THREADS", "flash-attention/README.md": "--no-build-isolation", "cmake/Help/manual/cmake.1.rst": "--build --parallel CMAKE_BUILD_PARALLEL_LEVEL"},
 	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object", "cargo build"},
-	Titles:   map[string]string{"upgrade_version": "Install a finished wheel instead"},
+	Titles:   map[string]string{"upgrade_version": "Install a prebuilt wheel"},
 	Costs:    map[string]string{"upgrade_version": "None, if there is one for your versions."},
 	Beside:   map[string][]string{"Building wheel for": {"still running"}},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_build_jobs", "upgrade_version", "add_swap", "raise_memory_limit")},
 	Steps: steps{
 		"lower_build_jobs": step.Paste("shell", "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation   # your own package; make -j2, cmake --build build --parallel 2"),
-		"upgrade_version":  step.Paste("text", "Look for a finished wheel that fits your Python, PyTorch and CUDA versions on the project's releases page, and `pip install` its address: nothing is compiled then."),
+		"upgrade_version":  step.Paste("text", "Look for a prebuilt wheel that fits your Python, PyTorch and CUDA versions on the project's releases page, and `pip install` its address: nothing is compiled then."),
 	},
 	Cards: slices.Concat(buildCards[:1], compilers.OfBuild(), buildCards[1:]),
 }

@@ -35,4 +35,4 @@ func enoughCard(c *ledger.Case) bool {
 var notOthers, taken = when.Not(otherHolders), when.Any(when.All(otherHolders, mostOthers), when.All(when.Root(fact.VLLMFreeTooLow), takenByJob))
 
 // hardlyFree: less than half of the share that is wanted.
-func hardlyFree(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes*2 < c.Asked.Bytes }
+func hardlyFree(c *ledger.Case) bool { f := c.F().Free; return f != nil && f.Bytes*2 < c.Asked.Bytes }

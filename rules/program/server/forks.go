@@ -62,8 +62,8 @@ var VLLMAscend = program.Program{
 		"select_gpu":          step.Paste("env", "export ASCEND_RT_VISIBLE_DEVICES=1   # the number of a free NPU in npu-smi info"),
 		"kill_stale_process":  step.Paste("shell", "npu-smi info   # lists the processes on each NPU; end what is yours with: kill PID"),
 		"use_lower_quant":     text("Take a W8A8 checkpoint of the model (made by ModelSlim, on modelscope.cn) and start vLLM with `--quantization ascend`."),
-		"upgrade_version":     text("Update vllm and vllm-ascend together: their versions belong to each other, as do CANN and torch-npu."),
-		"quantize_kv_cache":   text("A cache of 8 bit depends on the model's own checkpoint on Ascend; a shorter context is the sure way."),
+		"upgrade_version":     text("Update vllm and vllm-ascend together: their versions must match, as must CANN and torch-npu."),
+		"quantize_kv_cache":   text("On Ascend an 8-bit KV cache needs a checkpoint made for it; lower `--max-model-len` instead."),
 	},
 }
 
@@ -78,7 +78,7 @@ var VLLMGaudi = program.Program{
 		"vllm/config/cache.py": "--kv-cache-dtype --gpu-memory-utilization", "vllm/engine/arg_utils.py": "--quantization --max-num-seqs --max-model-len --tensor-parallel-size",
 	},
 	Steps: steps{
-		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or more (0.2) if it was the capture that failed; `--enforce-eager` makes none."),
+		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or a larger one (0.2) if the capture failed; `--enforce-eager` turns them off."),
 		"lower_max_batched_tokens": step.Paste("env", "export VLLM_PROMPT_BS_BUCKET_MAX=1   # prompts are warmed up and read one at a time"),
 		"quantize_kv_cache":        text("Start vLLM with `--quantization inc --kv-cache-dtype fp8_inc`; the model has to be calibrated for it once."),
 		"kill_stale_process":       step.Paste("shell", "hl-smi   # lists the processes on each card; end what is yours with: kill PID"),
@@ -98,7 +98,7 @@ var VLLMTPU = program.Program{
 		"kill_stale_process": text("Another process may hold the TPU: `sudo lsof /dev/accel* /dev/vfio/*` lists it; end what is yours, or restart the VM."),
 		"select_gpu":         text("Use a slice with more chips, and `--tensor-parallel-size` with their number."),
 		"use_lower_quant":    text("An FP8 or INT8 (W8A8) checkpoint of the same model: half of 16 bit. vLLM on TPU has no bitsandbytes."),
-		"enforce_eager":      text("Graphs are compiled ahead on TPUs and cannot be left out: lower the sequences or the batched tokens instead."),
+		"enforce_eager":      text("On TPUs graphs are always compiled ahead: lower `--max-num-seqs` or `--max-num-batched-tokens` instead."),
 		"upgrade_version":    step.Paste("shell", "pip install -U vllm-tpu"),
 	},
 	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size --max-num-batched-tokens --max-num-seqs", "vllm/config/cache.py": "--gpu-memory-utilization"},
@@ -132,7 +132,7 @@ var IPEXLLM = program.Program{
 		"load_in_4bit":       step.Paste("python", "from ipex_llm.transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(path, load_in_4bit=True, optimize_model=True).to(\"xpu\")"),
 		"cpu_offload":        step.Paste("python", "model = AutoModelForCausalLM.from_pretrained(path, load_in_4bit=True, cpu_embedding=True)   # the embedding stays in system memory"),
 		"kill_stale_process": step.Paste("shell", "xpu-smi ps   # lists the processes on each card; end what is yours with: kill PID"),
-		"upgrade_version":    text("Current PyTorch, vLLM and llama.cpp run on Intel cards by themselves, with memory management of their own: try one of them."),
+		"upgrade_version":    text("Current PyTorch, vLLM and llama.cpp support Intel cards themselves: try one of them."),
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -68,25 +69,23 @@ var Xinference = program.Program{
 	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: taken,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
-		Headline: "found the card taken by another process",
-		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
-		Not:      "Another context length alone: what others hold stays.",
+		Headline: "found most of the card in use by other processes",
+		Means:    "Other processes hold much of the card[[ ({others} of {total})]], usually another model that Xinference launched, or one of an earlier start that is still running. The log does not show which.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
-			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
-			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "only where there is one"},
+			typed("kill_stale_process", "Then check for leftover processes", "nvidia-smi   # end what is yours with: kill PID", "free"),
+			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "needs a free card"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
 	}, {
-		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" },
+		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" && !stage.Profiling(c) },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of the card beside what its vLLM engine took",
-		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request did not fit in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] A prompt longer than the trial run at start, many at once, or images do that.",
-		Not:      "Ending other programs, if `nvidia-smi` shows this model alone.",
+		Headline: "ran out of graphics memory in its vLLM engine",
+		Means:    "The engine under Xinference is vLLM: weights and KV cache take its share of the card (0.9 unless set at launch), and what it computed did not fit in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] Long prompts, many requests at once or images can do that.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Launch it with a smaller share", Told: "Terminate the model first: its engine does not recover. On the launch page it goes under additional parameters passed to the inference engine; on the command line after your own `xinference launch` options. If the cache is then too small for the length, add `--max_model_len 8192`.", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
-			{Fix: "lower_max_num_seqs", Title: "And less work in one step", Told: "In the same place:", Kind: "config", Text: "--max_num_seqs 16 --max_num_batched_tokens 2048 --enable_chunked_prefill True", Cost: "others wait, long prompts are slower"},
-			{Fix: "use_lower_quant", Title: "Or fewer bits", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Told: "First terminate the model: its engine does not recover. On the launch page this goes under additional parameters passed to the inference engine, on the command line after your `xinference launch` options. If the cache is then too small, add `--max_model_len 8192`.", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
+			{Fix: "lower_max_num_seqs", Title: "Or compute less in one step", Told: "In the same place:", Kind: "config", Text: "--max_num_seqs 16 --max_num_batched_tokens 2048 --enable_chunked_prefill True", Cost: "others wait, long prompts are slower"},
+			{Fix: "use_lower_quant", Title: "Or load smaller weights", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
 	}}...),

@@ -90,7 +90,7 @@ var SGLang = program.Program{
 		"lower_max_num_seqs":       sglangServer.Adds(launch.Divided("max_running_requests", 64, launch.Half)),
 		"lower_max_batched_tokens": sglangServer.Adds(launch.Divided("chunked_prefill_size", 4096, engine.TokensDivisor)),
 		"lower_context":            sglangServer.Adds(launch.Divided("context_length", 16384, launch.Half)),
-		"enforce_eager":            launch.After("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.Adds(launch.To("cuda_graph_max_bs", "16"))),
+		"enforce_eager":            launch.After("text", "Capture graphs for small batches only (since June 2026 the option is --cuda-graph-max-bs-decode); --disable-cuda-graph turns them off:", sglangServer.Adds(launch.To("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
 		"cpu_offload":              sglangServer.Adds(launch.To("cpu_offload_gb", "8")),
 		"multi_gpu":                sglangServer.Adds(launch.Doubled("tp_size")),
@@ -193,13 +193,13 @@ func sglangWeights(c *ledger.Case) []step.Step {
 	const take = "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co."
 	switch set, format := engine.Quantises(c), ledger.Quantised(c); {
 	case format != "" && !strings.Contains(format, "8"):
-		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: take the next smaller model of the family."}}
+		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: take the next smaller model of its family."}}
 	case format != "":
 		return []step.Step{{Kind: "text", Text: "The weights are at 8 bit already: take a 4-bit checkpoint of the model (search its name with -AWQ or -GPTQ-Int4 on huggingface.co)."}}
 	case set != "":
-		return []step.Step{{Kind: "text", Text: take + " `--quantization` is left out then: the checkpoint says what it is."}}
+		return []step.Step{{Kind: "text", Text: take + " Leave `--quantization` out then: the checkpoint says what it is."}}
 	case c.Phase == "load":
-		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` on a 16-bit one does not help the load: the layers are made in 16 bit first."}}
+		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` on a 16-bit one does not help the load: all layers load at 16 bit first."}}
 	}
-	return launch.After("text", take+" Or let SGLang make FP8 out of a 16-bit one (cards from Ada or Hopper on).", sglangServer.Adds(launch.To("quantization", "fp8")))(c)
+	return launch.After("text", take+" Or let SGLang convert a 16-bit one to FP8 (Ada, Hopper and newer).", sglangServer.Adds(launch.To("quantization", "fp8")))(c)
 }

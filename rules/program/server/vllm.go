@@ -30,7 +30,7 @@ var VLLM = program.Program{
 		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
 		"vllm/config/offload.py":    "--cpu-offload-gb",
 		"vllm/envs.py":              "VLLM_CPU_KVCACHE_SPACE VLLM_DEEP_GEMM_WARMUP",
-		"vllm/engine/arg_utils.py": "--disable-custom-all-reduce --enforce-eager --limit-mm-per-prompt --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
+		"vllm/engine/arg_utils.py": "--disable-custom-all-reduce --enforce-eager --limit-mm-per-prompt --load-format --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
 			" --quantization --swap-space --tensor-parallel-size",
 	},
 	Clues: map[string][]cause.Clue{
@@ -110,14 +110,14 @@ var vllmManySequences = figures.First(
 	cause.If(warmUp, cause.Weak, "The sampler's warm-up needs a row of the vocabulary for each sequence."),
 	cause.If(when.All(serving, largeTemporary), cause.Good, "One temporary of {requested} after the graphs were made is the size of sequences x vocabulary."),
 	cause.If(capturing, cause.Hint, "Graphs are captured for up to max_num_seqs sequences."),
-	cause.If(stage.Profiling, cause.Good, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights."),
+	cause.If(stage.Profiling, cause.Good, "It failed in vLLM's trial run, before the KV cache was allocated: too many tokens or sequences are computed at once beside the weights."),
 )
 
 var vllmWeightsFill = figures.First(
-	cause.If(weightsAlone, cause.Decisive, "{allocated} of {total} is this process's own, nothing of it cached: weights. vLLM's share of the card plays no part while they load."),
-	cause.If(weightsAlone, cause.Decisive, "It failed while the weights were being loaded; vLLM's share of the card plays no part then."),
+	cause.If(weightsAlone, cause.Decisive, "{allocated} of {total} is this process's own and almost nothing of it is unused, as while weights load. vLLM's share of the card has no effect then."),
+	cause.If(weightsAlone, cause.Decisive, "It failed while the weights were being loaded; vLLM's share of the card has no effect then."),
 	cause.If(hardlyAnyTokens, cause.Good, "Room for {kv_tokens} tokens is no usable cache: the weights take nearly all of the share."),
-	cause.If(nextToNone, cause.Good, "Next to nothing is left for the cache: what stands before it takes nearly all of the share."),
+	cause.If(nextToNone, cause.Good, "Next to nothing is left for the KV cache: what is allocated before it takes nearly all of the share."),
 	cause.If(noRequest, cause.Hint, "Smaller weights would leave more for the cache."),
 	cause.If(when.All(noCache, when.Not(shareBelow(0.93))), cause.Good, "The share is {share} of the card already and nothing is left beside the weights."),
 	cause.If(noCache, cause.Weak, "The weights may take nearly all of the share."),

@@ -30,12 +30,12 @@ var vllmCPUCards = []cause.Card{
 	{
 		ID: "vllm/cpu-cache", Kinds: []fact.Kind{fact.VLLMCacheTooSmall, fact.VLLMTokens, fact.VLLMNoCache}, If: when.All(onProcessor, when.Not(when.Set("gpu_memory_utilization", ""))),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: processorFigures,
-		Headline: "did not start: the cache in RAM is smaller than one request of full length",
-		Means:    "vLLM runs on the processor here. Its cache lies in RAM and has a size of its own, `VLLM_CPU_KVCACHE_SPACE` in GiB; unset it is 4 in many versions, whatever the computer has.[[ One request of {tokens} tokens needs {kv_needed}, {kv_available} is there.]]",
-		Not:      "`--gpu-memory-utilization`, which the message names: there is no card. More ranks: they are for sockets.",
+		Headline: "did not start: the KV cache in RAM is smaller than one request of full length",
+		Means:    "vLLM runs on the CPU here. Its KV cache is in RAM and has a fixed size, `VLLM_CPU_KVCACHE_SPACE` in GiB; unset it is 4 in many versions, however much RAM there is.[[ One request of {tokens} tokens needs {kv_needed}, {kv_available} is there.]]",
+		Not:      "`--gpu-memory-utilization`, which the message suggests: most versions ignore it on the CPU.",
 		Cures: []cause.Cure{
-			{Fix: "raise_gpu_memory_utilization", Title: "A larger cache in RAM", Told: "RAM has to hold it beside the weights.[[ {space} GiB is what one request needs, and a quarter more.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
-			{Fix: "lower_context", Title: "Or shorter requests", Told: "{where}", Steps: vllmSteps["lower_context"], Cost: "longer prompts are refused"},
+			{Fix: "raise_gpu_memory_utilization", Title: "Raise `VLLM_CPU_KVCACHE_SPACE`", Told: "RAM must hold it beside the weights.[[ {space} GiB is what one request needs and a quarter more.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
+			{Fix: "lower_context", Title: "Or lower the context length: `max_model_len`", Told: "{where}", Steps: vllmSteps["lower_context"], Cost: "longer prompts are refused"},
 		},
 		Sources: []string{"vllm/platforms/cpu.py", "docs/getting_started/installation/cpu.md"},
 	},

@@ -109,9 +109,9 @@ func where(c *ledger.Case) string {
 	case vllmServer.Logged(c) != nil:
 		return "Your command with it:"
 	case vllmServer.Others(c):
-		return "It is vLLM's own option; your program passes it on, perhaps under a slightly different name:"
+		return "This is vLLM's option; your program may pass it on under a slightly different name:"
 	case vllmServer.Unknown(c):
-		return "Add to the command that starts vLLM (compose: `command:`; Python: `LLM(…)`, same names with underscores):"
+		return "Add to the command that starts vLLM (in Python, arguments of `LLM(…)` with underscores):"
 	}
 	return "With your other options:"
 }
@@ -130,7 +130,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		out["needed"] = launch.Share(u)
 	}
 	if s, ok := c.Setting("max_model_len"); !ok || s.Default {
-		out["no_length"] = "Where no length is set it takes the model's own maximum."
+		out["no_length"] = "If no length is set, vLLM takes the model's own maximum."
 	}
 	if w := ledger.SizeOf(c.F().Weights); w > 0 {
 		out["weights"] = units.Amount(w)
@@ -149,7 +149,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	if twice := launch.Doubled("tensor_parallel_size")(c).Value; twice != "" {
 		out["twice"] = twice
 		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
-			out["second"] = fmt.Sprintf("At least %d take part now: set twice your present number, or `--pipeline-parallel-size 2` over a second machine.", launch.AtLeast(c))
+			out["second"] = fmt.Sprintf("At least %d are in use now: set twice your present number, or add a second machine with `--pipeline-parallel-size 2`.", launch.AtLeast(c))
 		}
 	}
 	shareFigures(c, out)
@@ -174,14 +174,14 @@ func fewerBits(c *ledger.Case) string {
 		sized = ", about " + units.Amount(w)
 	}
 	switch {
-	case format == "" && era.Lacks(c, "vllm", "--quantization fp8"):
+	case format == "" && (era.Lacks(c, "vllm", "--quantization fp8") || cardTotal(c)>>30 == 14): // a T4 has no FP8
 		return "An AWQ or GPTQ checkpoint: " + search
 	case format == "":
 		return "An AWQ, GPTQ or FP8 checkpoint: " + search
 	case strings.Contains(format, "8"):
-		return "This one is at 8 bit already: a 4-bit one (AWQ, GPTQ, w4a16" + sized + "), " + search
+		return "This one is at 8 bit already. Take a 4-bit one (AWQ, GPTQ, w4a16" + sized + "): " + search
 	}
-	return "This one is at 4 bit already: take the next smaller model of the family."
+	return "This one is at 4 bit already: take the next smaller model of its family."
 }
 
 // overShare is what the weights take on each card, by the model's name and the
@@ -208,7 +208,7 @@ func heavyForShare(c *ledger.Case) bool {
 // lighterShare is what sharing the card takes where the model is too heavy for
 // what is free.
 var lighterShare = cause.Cure{
-	Fix: "use_lower_quant", Title: "To share the card: smaller weights as well", If: heavyForShare,
+	Fix: "use_lower_quant", Title: "To share the card, load smaller weights as well", If: heavyForShare,
 	Told: "A share of {low} ({low_gib}) holds {lighter} only: {heavy}.", Cost: "slight loss of quality",
 }
 
@@ -217,7 +217,7 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
 	low := vllmShare.lowered(c)
 	out["low"], out["off"], out["from"] = launch.Share(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
-	out["own"] = "if you set a share of your own, take " + out["off"] + " off that"
+	out["own"] = "if you set a share of your own, subtract " + out["off"] + " from it"
 	if stated {
 		delete(out, "own")
 		out["share"], out["from"] = fmt.Sprintf("%g", now), fmt.Sprintf("%g", now)
@@ -242,7 +242,7 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	if w := ledger.Sized(c, "weights_loaded"); w > 0 {
 		out["loaded"], out["loaded_part"] = units.Amount(w), fmt.Sprintf("%d %%", w*100/total)
 		if share := int64(now * float64(total)); share < w {
-			out["past_it"] = fmt.Sprintf("A share of %g is %s, less than the weights: the next step would have failed too.", now, units.Amount(share))
+			out["past_it"] = fmt.Sprintf("A share of %g is %s, less than the weights, so the KV cache would not fit either.", now, units.Amount(share))
 		}
 	}
 	if f.Free == nil {
@@ -348,8 +348,8 @@ func perhapsShare(c *ledger.Case) bool {
 
 // moreShare is the cure where a larger share may do.
 var moreShare = cause.Cure{
-	Fix: "raise_gpu_memory_utilization", Title: "Or give vLLM more of the card, if it has {card_for} and more", If: perhapsShare,
-	Told: "0.05 more is the {short} that is lacking on cards of that size, if nothing else needs that.", Cost: "little left for graphs and other programs",
+	Fix: "raise_gpu_memory_utilization", Title: "Or, if the card has {card_for} or more, raise `gpu_memory_utilization`", If: perhapsShare,
+	Told: "On a card of that size 0.05 more is the {short} that is missing. Only if nothing else uses the card.", Cost: "little left for graphs and other programs",
 	Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") },
 }
 

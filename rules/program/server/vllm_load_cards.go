@@ -16,24 +16,24 @@ import (
 
 // What most cards about loading say.
 const (
-	noShareYet  = "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none of them counts while weights load."
-	quantised   = "{fewer_bits}[[ With room for cache and work this card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
-	halvesThem  = "Each holds half of weights and cache.[[ {second}]] The number has to divide the model's attention heads: 2, 4, 8."
-	offloadCost = "Count it for each card, in GiB; free RAM has to hold it. Every token then reads that part over the bus."
+	noShareYet  = "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none has an effect while weights load."
+	quantised   = "{fewer_bits}[[ With room for KV cache and activations one such card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
+	halvesThem  = "Each then holds half as much.[[ {second}]] The number must divide the model's attention heads: 2, 4 or 8."
+	offloadCost = "The value is GiB per card; free RAM must hold it. Every token then reads that part over the bus."
 )
 
 // vllmLoadCards are about weights that are being loaded or packed.
 var vllmLoadCards = []cause.Card{
 	{
-		ID: "vllm/wake-up", Kinds: onCard, Said: []string{"in wake_up", "cumem_allocator.cpp", "device_allocator/cumem.py"},
+		ID: "vllm/wake-up", Kinds: onCard, Said: []string{"in wake_up", "cumem_allocator.cpp", "device_allocator/cumem.py"}, If: func(c *ledger.Case) bool { return c.Near("in wake_up") },
 		Cause: cause.RetainedMemory, Weight: cause.Strong, Figures: vllmFigures,
-		Headline: "could not take its memory back after sleeping",
-		Means:    "vLLM slept, gave its memory back, and could not take it again: something else holds it now. In a training loop that is likely the trainer in the same job, with gradients, optimizer state or its own allocator's cache.",
-		Not:      "`--max-model-len`: weights and cache come back in the sizes they had.",
+		Headline: "could not take its memory back after sleep mode",
+		Means:    "In sleep mode vLLM frees its memory; at `wake_up` it could not allocate it again, because something else holds it now. In a training loop that is usually the trainer of the same job: gradients, optimizer state, or the cache of its PyTorch allocator.",
+		Not:      "`--max-model-len`: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Told: "In the trainer, before it calls `llm.wake_up()`: `gc.collect(); torch.cuda.empty_cache()`. Nothing of a trainer: `nvidia-smi` shows who took it meanwhile.", Cost: "free"},
-			added("lower_gpu_memory_utilization", "Give vLLM a smaller share", "0.1 less at a time, until trainer and vLLM fit side by side.", "a smaller KV cache"),
-			{Fix: "cpu_offload", Title: "Or move the trainer's state away meanwhile", Told: "Offload its parameters and optimizer to system memory while vLLM generates; verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True` and `optimizer_offload=True`.", Cost: "slower steps"},
+			{Fix: "empty_cache", Title: "Empty the trainer's cache before wake-up", Told: "In the trainer, before it calls `llm.wake_up()`: `gc.collect(); torch.cuda.empty_cache()`. Without a trainer: `nvidia-smi` shows what took the memory.", Cost: "free"},
+			added("lower_gpu_memory_utilization", "Lower `gpu_memory_utilization`", "By 0.1 at a time, until trainer and vLLM fit side by side.", "a smaller KV cache"),
+			{Fix: "cpu_offload", Title: "Or offload the trainer while vLLM generates", Told: "Parameters and optimizer state go to system memory; verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True` and `optimizer_offload=True`.", Cost: "slower steps"},
 		},
 		Sources: []string{"vllm/device_allocator/cumem.py", vllmThreads + "issues/16663"},
 	},
@@ -41,24 +41,24 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-draft", Kinds: onCard, Phases: []string{"load"}, Said: startsDraft,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "did not start: the draft model did not fit beside the main one",
-		Means:    "The main model was in place. What did not fit is the draft model of speculative decoding, loaded after it and in its own precision; its cache comes on top later.",
-		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
+		Means:    "The main model is loaded. The draft model of speculative decoding, which is loaded after it, did not fit; its KV cache comes later.",
+		Not:      "`--gpu-memory-utilization`: it has no effect while weights load.",
 		Cures: []cause.Cure{
-			tell("use_smaller_model", "Start without the draft model", "Leave `--speculative-config` out. If it then starts with room to spare, try a smaller or quantised draft model.", "slower tokens, same answers"),
+			tell("use_smaller_model", "Start without the draft model", "Leave `--speculative-config` out. If vLLM then starts with room to spare, try a smaller or quantised draft model.", "slower tokens, same answers"),
 			words("use_lower_quant", "Or load smaller main weights", quantised, "slight loss of quality"),
-			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"},
 	},
 	{
 		ID: "vllm/load-repack", Kinds: onCard, Phases: []string{"load"}, Said: []string{"in process_weights_after_loading", "marlin_utils", "in gptq_marlin_repack", "in repack"},
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Figures: loadFigures,
-		Headline: "did not start: the weights fit, packing them for the kernel did not",
-		Means:    "The weights were read.[[ {mine} of {total} is taken.]] What failed is packing them into the kernel's layout (Marlin, FP8, MoE), which holds a layer or all its experts twice for a moment. A model that fits afterwards can fail here.",
-		Not:      "`--gpu-memory-utilization`, `--max-model-len`: neither counts before the weights are packed.",
+		Headline: "did not start: it ran out of graphics memory while repacking the weights",
+		Means:    "The weights were read[[; {mine} of {total} is in use]]. It failed while repacking them for a kernel (Marlin, FP8, MoE), which for a moment needs a layer, or all its experts, twice. A model that fits afterwards can fail here.",
+		Not:      "`--gpu-memory-utilization`, `--max-model-len`: neither has an effect while weights load.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Update vLLM: 2026 versions pack one by one", "flags may have changed"),
-			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
+			as("upgrade_version", "Update vLLM: 2026 versions repack one by one", "flags may have changed"),
+			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/utils.py", vllmThreads + "pull/47851", vllmThreads + "issues/21864"}, Solved: 1,
@@ -66,11 +66,11 @@ var vllmLoadCards = []cause.Card{
 	{
 		ID: "vllm/load-bitsandbytes", Kinds: onCard, Phases: []string{"load"}, Said: []string{"bitsandbytes_loader.py", "quantization/bitsandbytes.py"},
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Figures: loadFigures,
-		Headline: "did not start: turning the weights into 4 bit needs more than the result",
-		Means:    "vLLM makes 4 bit out of a 16-bit checkpoint while it loads, so single tensors and unquantised parts are on the card at 16 bit for a while. The peak is above the size of the 4-bit model.",
-		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
+		Headline: "did not start: loading the weights with bitsandbytes did not fit on the card",
+		Means:    "From a 16-bit checkpoint vLLM makes 4 bit while it loads. Single tensors and unquantised parts are on the card at 16 bit for a while, so the peak is above the size of the 4-bit model.",
+		Not:      "`--gpu-memory-utilization`: it has no effect while weights load.",
 		Cures: []cause.Cure{
-			tell("use_lower_quant", "Load a checkpoint that is 4 bit already", "Search the model's name with -AWQ, -GPTQ-Int4 or -bnb-4bit on huggingface.co and serve that: nothing is converted on the card, and AWQ and GPTQ are faster too.", "another download"),
+			tell("use_lower_quant", "Load a checkpoint that is 4 bit already", "Search the model's name with -AWQ or -GPTQ-Int4 on huggingface.co and serve that without `--quantization`: nothing is converted on the card, and it answers faster.", "another download"),
 			as("use_smaller_model", "Or use a smaller model", "lower quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/bitsandbytes_loader.py"},
@@ -79,23 +79,23 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/lora-slots", Kinds: onCard, Said: []string{"vllm/lora/", "in create_lora_weights", "in _create_lora_modules"}, Phases: []string{"load", "warmup", "kv_cache", "unknown"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: the buffers for LoRA adapters did not fit",
-		Means:    "vLLM reserves buffers for every LoRA slot beside the weights at start: `max_loras` times `max_lora_rank`, in all layers, however small the adapters are. Those did not fit.",
-		Not:      "Smaller adapter files: the slots have the size of `--max-lora-rank`.",
+		Means:    "At start vLLM reserves buffers for every LoRA slot beside the weights: `max_loras` times `max_lora_rank` in all layers, however small the adapters are. Those did not fit.",
+		Not:      "Smaller adapters alone: the slots have the size of `--max-lora-rank`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Fewer and smaller LoRA slots", Told: "Set the rank to that of your largest adapter (`r` in its adapter_config.json):", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
+			{Fix: "lower_parallel", Title: "Lower `--max-loras` and `--max-lora-rank`", Told: "The rank must be that of your largest adapter (`r` in its adapter_config.json). The smallest values, and the defaults, are:", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
 			words("use_lower_quant", "Or load smaller base weights", quantised, "slight loss of quality"),
-			{Fix: "lower_batch_size", Title: "One adapter only: merge it", Told: "`merge_and_unload()` of PEFT writes it into the weights; then start without `--enable-lora`.", Cost: "no switching of adapters"},
+			{Fix: "lower_batch_size", Title: "With one adapter only, merge it", Told: "PEFT's `merge_and_unload()` adds it to the weights; then start without `--enable-lora`.", Cost: "no switching of adapters"},
 		},
 		Sources: []string{"vllm/lora/layers", "vllm/config/lora.py", vllmThreads + "issues/29049"},
 	},
 	{
 		ID: "vllm/load-pinned", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory", "uva.py", "get_cuda_view_from_cpu_tensor", "maybe_offload_to_cpu"},
 		Cause: cause.HostMemory, Weight: cause.Likely,
-		Headline: "ran out of pinned system memory, not of the card",
-		Means:    "It failed where weights or cache are put into pinned system memory for `--cpu-offload-gb`. CUDA's words are the same for both memories; pinned memory is limited by free RAM, the container, and on WSL by about half the RAM.",
-		Not:      "A smaller share of the card: the card was not what was asked.",
+		Headline: "ran out of pinned system memory, not of graphics memory",
+		Means:    "It failed while allocating pinned system memory, which `--cpu-offload-gb` uses. CUDA reports a shortage of either memory with the same words. Pinned memory is limited by free RAM, by the container, and on WSL to about half the RAM.",
+		Not:      "A lower `--gpu-memory-utilization`: the request was for system memory.",
 		Cures: []cause.Cure{
-			tell("cpu_offload", "Offload less to system memory", "Lower `--cpu-offload-gb` (it counts for each card), so that cards x value stays well below free RAM.", "more must fit on the card"),
+			tell("cpu_offload", "Offload less to system memory", "Lower `--cpu-offload-gb`, so that cards x value stays well below free RAM.", "more must fit on the card"),
 			as("raise_memory_limit", "Give the container more memory", "only if the machine has it"),
 		},
 		Sources: []string{"vllm/config/offload.py", vllmThreads + "issues/1084"},
@@ -103,27 +103,27 @@ var vllmLoadCards = []cause.Card{
 	{
 		ID: "vllm/load-others", Kinds: onCard, If: heldByOthers,
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: loadFigures,
-		Headline: "ran out of the card: {others} of it is not this process's",
-		Means:    "vLLM itself has {mine}; {others} of {total} is neither free nor this process's. That is another server, an earlier start of this one that has not ended, or a second rank on the same card; the log does not name it.",
-		Not:      "`--gpu-memory-utilization` alone: no share counts while weights load.",
+		Headline: "ran out of memory on the card: {others} of it is held outside this process",
+		Means:    "vLLM itself has {mine}; {others} of {total} is neither free nor its own. Usually that is another server, an earlier start that is still running, or a second rank on the same card.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what holds the card; end what is yours", Told: "Look on the host for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
-			as("select_gpu", "Or use another card", "only where there is one"),
-			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with vLLM's share set to what is left of the card.", "slight loss of quality"),
+			{Fix: "kill_stale_process", Title: "Find what holds the card and end what is yours", Told: "On the host look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
+			as("select_gpu", "Or use another card", "needs a free card"),
+			given(stage.OnAscend, words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the card. A W8A8 checkpoint (ModelSlim, `--quantization ascend`) is half of 16 bit.", "slight loss of quality")),
+			given(when.Not(stage.OnAscend), words("use_lower_quant", "Or load weights that fit beside it", "Set `gpu_memory_utilization` to what is left of the card. {fewer_bits}", "slight loss of quality")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
 	},
 	{
 		ID: "vllm/load-weights", Kinds: onCard, If: when.All(stage.LoadingWeights, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Figures: loadFigures,
-		Headline: "ran out of the card{moment}while loading the weights: the model does not fit",
-		Means:    "{failed}: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
+		Headline: "ran out of memory on the card{moment}while loading the weights",
+		Means:    "{failed}: {mine} of {total} is its own already, {asked} more was refused, and KV cache and activations are still to come. The model does not fit this way.",
 		Not:      noShareYet,
 		Cures: []cause.Cure{
-			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn), started with `--quantization ascend`: half of 16 bit. If it is one already, see that this option is set.", Cost: "slight loss of quality"}),
+			given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn) with `--quantization ascend` is half of 16 bit. If it is one already, check that this option is set.", Cost: "slight loss of quality"}),
 			given(noConversion, words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality")),
-			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM make 4 bit of this one while it loads (bitsandbytes has to be installed). {where}", "slight loss of quality"),
-			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
+			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`). {where}", "slight loss of quality"),
+			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards"),
 			given(when.Not(stage.OnAscend), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", "vllm/model_executor/layers/linear.py", "vllm/config/offload.py"},
@@ -132,12 +132,12 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-bare", Kinds: onCard, If: when.All(aboveShare, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "filled the card with its own tensors[[: {mine} of {total}]]",
-		Means:    "Most likely the weights do not fit. vLLM's share ({from}: {share_gib}) does not bound the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` appears above with much less, the weights are in and it was the trial run.",
-		Not:      "`expandable_segments`[[ ({slack} to gain)]], a higher share, ending other programs.",
+		Means:    "Most likely the weights do not fit: PyTorch holds more than vLLM's share ({from}: {share_gib}), which does not limit the loading of weights. The message does not show the step: if `Model loading took … GiB` stands above it with much less, the weights are loaded and the trial run failed.",
+		Not:      "`expandable_segments`[[: only {slack} is unused]]. A higher `--gpu-memory-utilization`: it gives weights and trial run no more room.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Weights did not load: take smaller ones", Told: quantised, Cost: "slight loss of quality"},
-			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs them"),
-			flags("lower_max_num_seqs", "Weights had loaded: a smaller trial run", "", "shorter and fewer requests", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096")),
+			{Fix: "use_lower_quant", Title: "If the weights did not load, take smaller ones", Told: quantised, Cost: "slight loss of quality"},
+			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs more cards"),
+			flags("lower_max_num_seqs", "If they had loaded, shrink the trial run", "", "shorter and fewer requests", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096")),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/model_executor/model_loader/base_loader.py"},
 	},
@@ -145,11 +145,11 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-refused", Kinds: []fact.Kind{fact.VLLMLoad},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "could not load the model: its weights do not fit what is free",
-		Means:    "vLLM says so itself: the weights do not fit what is free on the card. The share of the card counts only afterwards. Whether the card was empty before, the message does not say.",
-		Not:      "A lower `--gpu-memory-utilization`, which vLLM's own tip names: it frees nothing for weights.",
+		Means:    "vLLM reports that the weights do not fit what is free on the card. The message does not say whether the card was empty before.",
+		Not:      "A lower `--gpu-memory-utilization`, which vLLM's own tip suggests: it frees nothing for weights.",
 		Cures: []cause.Cure{
 			words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality"),
-			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
+			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards"),
 			typed("kill_stale_process", "Check that the card is empty before the start", "nvidia-smi", "free"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/model_executor/layers/linear.py"},
@@ -170,7 +170,7 @@ func loadFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
 	out["moment"], out["failed"] = " ", "It failed while vLLM loaded the weights"
 	if c.Phase != "load" && !c.Root(fact.VLLMLoad) { // by its figures
-		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since next to nothing of what it holds lies unused"
+		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since almost nothing of what it holds is unused"
 	}
 	if total := cardTotal(c); total > 4<<30 {
 		room := total * 3 / 4

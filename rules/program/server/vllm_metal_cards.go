@@ -16,12 +16,12 @@ var vllmMetalCards = []cause.Card{
 		ID: "vllm/metal-trial", Kinds: []fact.Kind{fact.VLLMNoCache}, If: trialOutgrows, Figures: metalFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "did not start: its trial run took {overhead}, which leaves nothing for the KV cache",
-		Means:    "Of the {limit} that macOS lends the GPU vLLM may use {usable} ({share}); the weights take {weights}, the trial run {overhead}. That is {lacking} too much, and the trial run is the large part: it computes as many tokens as one step may have (`max_num_batched_tokens`), and MLX keeps the buffers that it made.",
-		Not:      "A larger share: from {share} to all of it is {gain} more[[, and {lacking} is missing]]. Closing programs: the limit is the Mac's, not what is free.",
+		Means:    "macOS allows the GPU {limit}, and vLLM may use {usable} of that ({share}). The weights take {weights}, the trial run {overhead}: {lacking} too much. The trial run computes as many tokens as one step may have (`max_num_batched_tokens`), and MLX keeps its buffers.",
+		Not:      "[[{enough} ]]Closing other programs: the limit is set by macOS, not by what is free.",
 		Cures: []cause.Cure{
-			flags("lower_max_batched_tokens", "Make the trial run smaller", "A quarter of what you set, 2048 or less. {where}", "long prompts are read in more steps", option("max_num_batched_tokens", "2048")),
-			words("upgrade_version", "It worked with an older version, or is far above the weights: suspect MLX", "The newest vllm-metal with the MLX that it asks for, else the pair that worked before; take out `MLX_MAX_MB_PER_BUFFER` and other `MLX_` settings from the environment.", "a few minutes"),
-			words("use_smaller_model", "Or a smaller model", "Its activations shrink with its width; a quantised file alone saves only weights.", "some quality"),
+			flags("lower_max_batched_tokens", "Lower `max_num_batched_tokens`", "To a quarter of your value, 2048 or less: the trial run shrinks with it. {where}", "long prompts are read in more steps", option("max_num_batched_tokens", "2048")),
+			words("upgrade_version", "If an older version worked, change vllm-metal and MLX", "Install the newest vllm-metal with the MLX version it asks for, or go back to the pair that worked. Unset `MLX_MAX_MB_PER_BUFFER` and other `MLX_` variables.", "a few minutes"),
+			words("use_smaller_model", "Or a smaller model", "Its activations are smaller too; a quantised file shrinks only the weights.", "some quality"),
 		},
 		Sources: []string{metalPlan, "https://github.com/vllm-project/vllm-metal/issues/585"}, Solved: 1,
 	},
@@ -29,12 +29,12 @@ var vllmMetalCards = []cause.Card{
 		ID: "vllm/metal-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: func(c *ledger.Case) bool { return c.Backend == "metal" && !trialOutgrows(c) }, Figures: metalFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights leave nothing for the KV cache",
-		Means:    "Of the {limit} that macOS lends the GPU vLLM may use {usable} ({share}); the weights take {weights}, the trial run {overhead}.[[ That is {lacking} too much, before a single token is kept.]]",
-		Not:      "A shorter context by itself: at any length nothing is left.[[ {enough}]]",
+		Means:    "macOS allows the GPU {limit}, and vLLM may use {usable} of that ({share}). The weights take {weights}, the trial run {overhead}[[: {lacking} too much, before any KV cache]].",
+		Not:      "A shorter context alone: at any length nothing is left.[[ {enough}]]",
 		Cures: []cause.Cure{
-			words("use_lower_quant", "Smaller weights of the same model", "A 4-bit MLX conversion (names end in `-4bit`) is a little over a quarter of 16 bit.", "slight loss of quality"),
-			words("raise_gpu_memory_utilization", "Or a larger share", "`--gpu-memory-utilization`, in older versions `VLLM_METAL_MEMORY_FRACTION`, which goes before it: all of it would be {gain} more.", "less for everything else"),
-			words("raise_memory_limit", "Or lend the GPU more, where RAM is left", "`sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))`, until the next restart.", "too much freezes the Mac"),
+			words("use_lower_quant", "Load smaller weights of the same model", "A 4-bit MLX conversion (names end in `-4bit`) is a little over a quarter of 16 bit.", "slight loss of quality"),
+			words("raise_gpu_memory_utilization", "Or raise `--gpu-memory-utilization`", "All of it is {gain} more. In older versions `VLLM_METAL_MEMORY_FRACTION` takes precedence.", "less for everything else"),
+			words("raise_memory_limit", "Or allow the GPU more of the RAM", "`sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))`, until the next restart.", "too much freezes the Mac"),
 		},
 		Sources: []string{metalPlan, "https://docs.vllm.ai/projects/vllm-metal/en/latest/configuration/"},
 	},
@@ -45,12 +45,12 @@ var crowdedCache = cause.Card{
 	ID: "vllm/cache-others", Kinds: onCard, Phases: []string{"kv_cache"}, If: listedOthers, Figures: listedFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive,
 	Headline: "did not start: other processes hold {theirs} of the card",
-	Means:    "{count} processes are on this card. {whose} the others hold {theirs} together. vLLM had sized its cache by its share, and when it took it, {asked} was refused with {room} free: what others took, or take while it starts, is missing.",
-	Not:      "A shorter context: the cache takes the whole share at any length.",
+	Means:    "{count} processes are on this card. {whose} the others hold {theirs} together. vLLM sizes its KV cache by its share of the whole card; when it allocated it, {asked} was refused with {room} free.",
+	Not:      "A shorter context: the KV cache fills the share at any length.",
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "End what should not be there, or move it", Told: "Largest first: {list}. Old runs and second servers are the usual ones. In a container the numbers are the host's: look there.", Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv", Cost: "what you end loses its state"},
-		{Fix: "select_gpu", Title: "Another card, if there is one", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
-		{Fix: "lower_gpu_memory_utilization", Title: "They have to stay: a smaller share", If: roomBeside, Told: "The share is of the whole card, so that it has to leave them their {theirs}, and 1 GiB. If the cache is then too small, allow shorter requests. Versions before 0.9 may count what others hold as their own.", Steps: vllmServer.Sets(launch.From("gpu_memory_utilization", shareBeside)), Cost: "a smaller KV cache"},
+		{Fix: "kill_stale_process", Title: "End or move the other processes", Told: "Largest first: {list}. Usually they are old runs or other servers. In a container the PIDs are the host's: look there.", Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv", Cost: "what you end loses its state"},
+		{Fix: "select_gpu", Title: "Or use another card", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
+		{Fix: "lower_gpu_memory_utilization", Title: "If they must stay, lower `gpu_memory_utilization`", If: roomBeside, Told: "The share is of the whole card: it must leave them their {theirs}, and 1 GiB. If the cache is then too small, lower the context length. Versions before 0.9 may count what others hold as their own.", Steps: vllmServer.Sets(launch.From("gpu_memory_utilization", shareBeside)), Cost: "a smaller KV cache"},
 	},
 	Sources: []string{"vllm/worker/worker.py", "vllm/v1/worker/gpu_worker.py"},
 }
@@ -77,7 +77,7 @@ func metalFigures(c *ledger.Case) map[string]string {
 		gain := f.Limit.Bytes - f.Desired.Bytes
 		out["gain"] = units.Amount(gain)
 		if f.KVAvailable != nil && gain < -f.KVAvailable.Bytes {
-			out["enough"] = "A larger share by itself: all of it is " + out["gain"] + " more."
+			out["enough"] = "A larger share alone: all of it is " + out["gain"] + " more, less than is missing."
 		}
 	}
 	return out

@@ -103,9 +103,9 @@ func samplerFigures(c *ledger.Case, out map[string]string) {
 	out["fewer"] = grouped(float64(fewer))
 	if seqs, words, bytes, whose, ok := rows(c); ok {
 		out["seqs"], out["words"], out["bytes"], out["whose"] = grouped(float64(seqs)), grouped(float64(words)), strconv.FormatInt(bytes, 10), whose
-		out["stage"] = "This is the trial run at start: weights are in, no cache is taken yet"
+		out["stage"] = "This is the trial run at start: the weights are loaded, the KV cache is not allocated yet"
 		if startedUp(c) {
-			out["stage"] = "Graphs exist already, so weights and cache are in place, and this comes beside vLLM's share. If the lines above show requests being served, it was one step of those"
+			out["stage"] = "CUDA graphs exist already, so weights and KV cache are in place, and this needs memory outside vLLM's share"
 		}
 		out["piece_fewer"] = units.Amount(int64(fewer) * words * bytes)
 		return

@@ -19,7 +19,7 @@ const (
 	tabbyConfig = "https://github.com/theroyallab/tabbyAPI/blob/main/config_sample.yml"
 )
 
-const exllamaMeans = "ExLlama fills the cards layer by layer, each with its part of the cache, and makes the cache for the whole length at once; it ran out of card before it ran out of layers. [[For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message has no figures, so how much is lacking is open."
+const exllamaMeans = "ExLlama puts layer after layer on the GPUs, each with its part of the KV cache for the whole length, and ran out of GPU memory before the last layer. [[For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message does not say how much is missing."
 
 // exllamaSizes is what the cache of the log's model takes.
 func exllamaSizes(c *ledger.Case) map[string]string {
@@ -46,7 +46,7 @@ func exllamaSizes(c *ledger.Case) map[string]string {
 }
 
 var exllamaBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "some quality below 4 bits",
+	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "loss of quality below 4 bits",
 }
 
 // inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
@@ -60,7 +60,7 @@ func inExLlama(fix, title, told, cost string, tabby func(c *ledger.Case) string,
 }
 
 var (
-	exllamaShorter = inExLlama("lower_context", "Make the cache shorter", "", "longer chats are cut",
+	exllamaShorter = inExLlama("lower_context", "Shorten the context (cache length)", "", "longer chats are cut",
 		func(c *ledger.Case) string {
 			n := shorterContext(c)
 			return "max_seq_len: " + n + "\n  cache_size: " + n
@@ -72,15 +72,15 @@ var (
 			}
 			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
 		})
-	exllamaSmaller = inExLlama("quantize_kv_cache", "Keep the cache at fewer bits", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
+	exllamaSmaller = inExLlama("quantize_kv_cache", "Quantise the cache", "8 bit is about half of 16, 4 bit a quarter.", "hardly any loss of quality at 8 bit",
 		func(c *ledger.Case) string {
 			return "cache_mode: Q8   # or Q4; ExLlamaV3: \"8,8\", \"4,4\""
 		},
 		func(c *ledger.Case) string {
 			if loaderV3(c) {
-				return "cache = Cache(model, max_num_tokens=8192, layer_type=CacheLayer_quant, k_bits=8, v_bits=8)   # in the scripts: -cq 8"
+				return "cache = Cache(model, max_num_tokens=8192, layer_type=CacheLayer_quant, k_bits=8, v_bits=8)   # max_num_tokens as you have it; in the scripts: -cq 8"
 			}
-			return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=8192, lazy=True)   # or _Q4; examples/chat.py: -cq8"
+			return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=8192, lazy=True)   # or _Q4; the length as you have it; examples/chat.py: -cq8"
 		})
 )
 
@@ -95,9 +95,9 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "could not fit weights and cache together on the card",
+		Headline: "could not fit weights and KV cache together on the GPU",
 		Means:    exllamaMeans,
-		Not:      "Offloading layers to RAM: ExLlama runs on cards alone (experts of MoE models apart).",
+		Not:      "Offloading layers to RAM: ExLlama runs on GPUs only (experts of MoE models apart).",
 		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
 		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
 		Sources:  []string{exllamaV3 + "model/model_ls.py", exllamaV3 + "model_init.py", tabbyConfig},
@@ -105,9 +105,9 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/no-room", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "could not fit weights and cache together on the card",
+		Headline: "could not fit weights and KV cache together on the GPU",
 		Means:    exllamaMeans,
-		Not:      "Offloading layers to RAM: ExLlama runs on cards alone.",
+		Not:      "Offloading layers to RAM: ExLlama runs on GPUs only.",
 		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
 		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
 		Sources:  []string{exllamaV2 + "model.py", exllamaV2 + "cache.py", tabbyConfig},
@@ -115,26 +115,26 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/scratch", Kinds: torchFull, Said: []string{"context.prepare(scratch)", "in get_device_context", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*7 },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "found the card full of its own tensors when it began to load there",
-		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a card, and {room} of {total} was left: {mine} is this process's own already. So another model, or a draft model, is probably still loaded in it, as when two requests ask for different models at once. Otherwise the split fills that card to the brim; the lines above tell.",
-		Not:      "`expandable_segments`, ending other programs: this process holds the card.",
+		Headline: "found the GPU full of its own tensors when it began to load there",
+		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a GPU. {room} of {total} was left, and {mine} was this process's own already. Probably another model or a draft model is still loaded in it, as when two requests ask for different models at once; otherwise the split fills that GPU.",
+		Not:      "Ending other programs: this process holds most of the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
+			{Fix: "restart_session", Title: "Restart, and load one model only", Told: "The GPUs should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
 				stop := "nvidia-smi   # after the program was ended"
 				if c.Signal(fact.InContainer) != nil {
 					stop = "docker compose restart tabbyapi   # the service's name in your compose file\nnvidia-smi"
 				}
 				return []step.Step{{Kind: "shell", Text: stop}}
 			}, Cost: "free"},
-			inExLlama("balance_split", "It fails with one model: leave room on that card", "", "if the other card has space", func(c *ledger.Case) string {
-				return "gpu_split_auto: true   # with gpu_split by hand: less for that card\n  autosplit_reserve: [96, 1024]   # MB, a number for each card"
+			inExLlama("balance_split", "If one model alone fails: leave room on that GPU", "", "only if the other GPU has room", func(c *ledger.Case) string {
+				return "gpu_split_auto: true   # with gpu_split by hand: less for that GPU\n  autosplit_reserve: [96, 1024]   # MB, a number for each GPU"
 			}, func(c *ledger.Case) string {
-				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each card"
+				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each GPU"
 			}),
-			inExLlama("quantize_kv_cache", "Or need less: a cache of fewer bits, a shorter context", "", "hardly any quality at 8 bit", func(c *ledger.Case) string {
-				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: 16384   # or what your chats need"
+			inExLlama("quantize_kv_cache", "Quantise the cache and shorten the context", "", "hardly any loss of quality at 8 bit", func(c *ledger.Case) string {
+				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: " + shorterContext(c) + "   # or what your chats need"
 			}, func(c *ledger.Case) string {
-				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=16384, lazy=True)   # or _Q4"
+				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=" + shorterContext(c) + ", lazy=True)   # or _Q4"
 			}),
 		},
 		Sources: []string{exllamaV2 + "device.py", exllamaV2 + "model.py", tabbyConfig, "https://github.com/theroyallab/tabbyAPI/issues/304"},
@@ -142,8 +142,8 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "loaded the weights; the cache beside them did not fit",
-		Means:    "The weights are in; it failed making the cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] The script takes the model's own longest context unless it is told another.",
+		Headline: "could not make its KV cache: the GPU is full",
+		Means:    "It failed while it made the KV cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] Unless told another length, it takes the model's own maximum.",
 		Not:      "Offloading to RAM: ExLlama has none.",
 		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
 		Sources:  []string{exllamaV2 + "cache.py", exllamaV2 + "model_init.py", tabbyConfig},
@@ -151,25 +151,25 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/mmap", Kinds: []fact.Kind{fact.MmapFailed}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not map the weights file: system memory, not the cards",
-		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a card. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. So smaller models load and this one does not. Otherwise `ulimit -v` is set, or `vm.overcommit_memory` is 2.",
-		Not:      "Another GPU split: no card was reached.",
-		Later:    "The split counts weights alone: if the cards are full next, leave 1 to 2 GB of each free.",
+		Headline: "could not map the weights file: system memory, not the GPUs",
+		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a GPU. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. Otherwise `ulimit -v` is set, or `vm.overcommit_memory` is 2.",
+		Not:      "Another GPU split: no GPU was reached.",
+		Later:    "The split counts weights alone: if the GPUs are full next, leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
-			{Fix: "add_swap", Title: "Or add swap, so that RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
-			{Fix: "use_smaller_model", Title: "Or weights in several files", Told: "Mapped one by one; large EXL2 builds (for ExLlamaV2) and EXL3 ones (ExLlamaV3) come so.", Cost: "a download and a newer program"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "The first line shows the present state. `sysctl` counts until the restart (`=0` undoes it; for a container run it on the host), `ulimit` in this terminal:", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			{Fix: "add_swap", Title: "Add swap until RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
+			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "They are mapped one by one. Large EXL2 builds (for ExLlamaV2) and EXL3 builds (ExLlamaV3) come like that.", Cost: "a download and a newer program"},
 		},
 		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
 	},
 	{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "loaded, and ran out of the card on a prompt",
-		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that did not fit: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
-		Not:      "A shorter answer: the cache is there whole already.",
+		Headline: "loaded, and ran out of GPU memory on a prompt",
+		Means:    "Weights and KV cache have their full size from the start, so the work on a prompt did not fit: {asked}, with {room} left. Prompts are read in chunks of 2048 tokens unless set otherwise.",
+		Not:      "A shorter answer: the cache has its full size already.",
 		Cures: []cause.Cure{
-			inExLlama("lower_ubatch", "Read prompts in smaller chunks", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
+			inExLlama("lower_ubatch", "Lower the prompt chunk size", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
 				return "config.max_input_len = 512\nconfig.max_attention_size = 512 ** 2   # before the model is made"
 			}),
 			exllamaShorter, exllamaSmaller,
@@ -179,9 +179,9 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py"}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not load: the weights do not fit on the card",
-		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own, and more layers were to come]]. ExLlama holds all of a model on cards; cache and scratch space come on top.",
-		Not:      "Offloading to RAM: ExLlama has none; a GGUF file with llama.cpp has.",
+		Headline: "did not load: the weights do not fit on the GPU",
+		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own by then]]. ExLlama holds all of a model on GPUs; KV cache and scratch space come on top.",
+		Not:      "Offloading to RAM: ExLlama has none (llama.cpp has, with a GGUF file).",
 		Cures:    []cause.Cure{exllamaBits, exllamaShorter, exllamaSmaller},
 		Sources:  []string{exllamaV2 + "model.py"},
 	},

@@ -52,7 +52,7 @@ var Textgen = program.Program{
 			cause.Said(cause.Decisive, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
 		},
 		cause.Unknown:             {cause.Said(cause.Hint, "The server ended without a message.", fact.SilentDeath)},
-		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, cause.Good, "It loaded, and died while it answered: the cache grows with every token of the conversation."))},
+		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, cause.Good, "It loaded, and failed while it answered: the cache grows with every token of the conversation."))},
 		cause.BudgetMisconfigured: {{Look: gpuMemoryWithoutUnit}},
 	},
 	Remedies: textgenRemedies,

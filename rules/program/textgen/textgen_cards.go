@@ -50,26 +50,26 @@ func contextFlag(c *ledger.Case) []step.Change {
 }
 
 var textgenUnload = cause.Cure{
-	Fix: "close_other_apps", Title: "Free the card first",
-	Told: "Unload in the Model tab, or restart the webui; then `nvidia-smi`: more than about 1 GB in use is another model, a game or a browser.", Cost: "free",
+	Fix: "close_other_apps", Title: "Unload other models and programs",
+	Told: "Unload in the Model tab, or restart the webui. More than about 1 GB in use in `nvidia-smi` is then another model, a game or a browser.", Cost: "free",
 }
 
 var textgenGGUF = cause.Cure{
-	Fix: "use_lower_quant", Title: "Take a GGUF file of the model",
-	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the card cannot hold stays in RAM.[[ For {name} that is about {gguf}.]]", Cost: "slight loss of quality",
+	Fix: "use_lower_quant", Title: "Use a GGUF file of the model", If: when.Not(isGGUF),
+	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the GPU cannot hold stays in RAM.[[ For {name} that is about {gguf}.]]", Cost: "slight loss of quality",
 }
 
 var textgenLoadCards = []cause.Card{
 	{
 		ID: "text-generation-webui/gpu-layers", Kinds: []fact.Kind{fact.GGMLAlloc}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" && !ledger.InHost(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,
-		Headline: "could not load the model: {asked} of weights did not fit on the card",
-		Means:    "That is all layers that `n-gpu-layers` gives to the card, in one piece. [[{whose} ]]The Python errors after it only follow from it. The log shows neither the card's size nor its use.[[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
-		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
+		Headline: "could not load the model: {asked} of weights did not fit on the GPU",
+		Means:    "That is the layers that `n-gpu-layers` gives to the GPU, in one piece. [[{whose} ]]The Python errors after it only follow from it.[[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
+		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: only the Transformers loader has it.",
 		Cures: []cause.Cure{
-			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your card holds (a 7B or 8B has 33, a 13B 41), then Load; up by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
+			inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your GPU holds (a 7B or 8B has 33, a 13B 41), then Load. Raise it by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
 			textgenUnload,
-			{Fix: "use_lower_quant", Title: "A smaller file", Told: "A lower quantisation of the same model, or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Told: "Or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "5415"},
 	},
@@ -77,24 +77,24 @@ var textgenLoadCards = []cause.Card{
 		ID: "text-generation-webui/working-memory", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLPlan, fact.LlamaCaller}, Said: []string{"failed to allocate compute buffers", "failed to allocate compute pp buffers", "graph_reserve: failed"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: textgenSizes,
 		Headline: "loaded the weights; the working memory beside them did not fit",
-		Means:    "llama.cpp makes weights, then the cache, then working memory: the last failed, so the card is short by little. Both of the latter follow from the context, and without flash attention the work grows with context times batch. \"Failed to create llama_context\" only follows from it.",
-		Not:      "`--load-in-4bit`, `--auto-devices`: those are for the Transformers loader.",
+		Means:    "llama.cpp allocates weights, then the KV cache, then working memory: the last failed. Cache and, without flash attention, working memory grow with the context. \"Failed to create llama_context\" only follows from it.",
+		Not:      "`--load-in-4bit`, `--auto-devices`: they are for the Transformers loader.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Halve the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
-			{Fix: "lower_ubatch", Title: "Or read prompts in smaller parts", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
-			inTab("fewer_gpu_layers", "Or a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
+			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			inTab("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
 	},
 	{
 		ID: "text-generation-webui/exllama", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "could not fit weights and cache together on the card",
-		Means:    exllamaMeans + "[[ {huge} Before April 2025 the webui took that length unless you set another.]] Another program on the card has the same effect.",
-		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for Transformers; ExLlama runs on cards alone.",
+		Headline: "could not fit weights and KV cache together on the GPU",
+		Means:    exllamaMeans + "[[ {huge} Before April 2025 the webui took that length unless you set another.]] Another program on the GPU has the same effect.",
+		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for the Transformers loader; ExLlama runs on GPUs only.",
 		Cures: []cause.Cure{
-			inTab("lower_context", "Set a shorter context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
-			inTab("quantize_kv_cache", "Or a smaller cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any quality at q8", textgenCacheFlag),
+			inTab("lower_context", "Shorten the context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
+			inTab("quantize_kv_cache", "Use a quantised KV cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any loss of quality at q8", textgenCacheFlag),
 			exllamaBits,
 		},
 		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
@@ -104,26 +104,26 @@ var textgenLoadCards = []cause.Card{
 			return severalSplit(c) && (strings.HasPrefix(loader(c), "exllama") || c.Near("ExLlama_loader", "ExLlamaCache"))
 		},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Headline: "filled a card while loading: the split leaves no room beside the weights",
-		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
+		Headline: "filled a GPU while loading: the split leaves no room beside the weights",
+		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. KV cache and buffers come on top, most of them on the first GPU.",
 		Not:      "A larger split: it gives the weights still more.",
 		Cures: []cause.Cure{
-			inTab("balance_split", "Leave room on the first card", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
-			{Fix: "lower_context", Title: "Or a shorter context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
-			{Fix: "use_lower_quant", Title: "Fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
-			{Fix: "use_smaller_model", Title: "Or a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
+			inTab("balance_split", "Give the first GPU less: `--gpu-split`", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
+			{Fix: "lower_context", Title: "Shorten the context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
+			{Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is mostly 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some loss of quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
 	},
 	{
 		ID: "text-generation-webui/gptq", Kinds: torchFull, Phases: []string{"load"}, Said: []string{"GPTQ_loader.py", "in load_quantized", "AutoGPTQ_loader"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not load: the GPTQ weights do not fit on the card",
-		Means:    "The file was read into RAM; moving it to the card failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit,]] and a conversation adds 1 to 2 GB. GPTQ files are 4 bit already, so a smaller copy of the same model hardly exists.",
-		Not:      "`--load-in-8bit`, `--load-in-4bit`: for 16-bit models in the Transformers loader. A shorter context: it was not reached.",
+		Headline: "did not load: the GPTQ weights do not fit on the GPU",
+		Means:    "Loading the weights onto the GPU failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit.]] A conversation adds 1 to 2 GB. GPTQ files are mostly 4 bit already, so a smaller copy of the same model hardly exists.",
+		Not:      "`--load-in-8bit`, `--load-in-4bit`: they are for 16-bit models in the Transformers loader. A shorter context alone: no cache was made yet.",
 		Cures: []cause.Cure{
-			inTab("cpu_offload", "Keep some layers off the card", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
-			{Fix: "use_smaller_model", Title: "A 7B model instead of 13B", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17: pick what leaves 2 GB of the card free."},
+			inTab("cpu_offload", "Keep some layers off the GPU: `pre_layer`", "`pre_layer` is the number of layers that go to the GPU; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17. 2 GB of the GPU should stay free."},
 			textgenGGUF,
 		},
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
@@ -132,26 +132,26 @@ var textgenLoadCards = []cause.Card{
 	{
 		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not load: the weights do not fit on the card",
-		Means:    "The loader was moving the weights to the card[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
-		Not:      "A shorter context or prompt: not reached yet. `max_split_size_mb`: weights fill the card.",
+		Headline: "did not load: the weights do not fit on the GPU",
+		Means:    "The loader was moving the weights to the GPU[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
+		Not:      "A shorter context or prompt: no prompt was read yet.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
+			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
 	},
 	{
 		ID: "text-generation-webui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,
-		Headline: "did not fit the model into the Mac's memory",
-		Means:    "A Mac's card uses the same memory as everything else, and PyTorch may take about two thirds of it. The Transformers loader brings the model at 16 bit: 2 GB for each billion parameters[[, {full} for {name}]].",
-		Not:      "`load-in-4bit`, `load-in-8bit`: bitsandbytes needs an NVIDIA card.",
+		Headline: "ran out of the Mac's GPU memory",
+		Means:    "A Mac's GPU uses the same memory as everything else, and only a part of it. The Transformers loader holds the model at 16 bit: 2 GB for each billion parameters[[, {full} for {name}]].",
+		Not:      "`load-in-4bit`, `load-in-8bit`: the webui has them for NVIDIA GPUs.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Use llama.cpp with a GGUF file", Told: "Q4_K_M takes a third of that and runs on Metal; the llama.cpp loader is chosen by itself for `.gguf` files.", Cost: "slight loss of quality"},
-			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "16 GB of memory: 7B or 8B at 4 bit; 32 GB: up to 30B."},
-			{Fix: "close_other_apps", Title: "Close what else uses memory", Told: "Activity Monitor, Memory: browsers first.", Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Use llama.cpp with a GGUF file", Told: "Q4_K_M takes a third of that and runs on the Mac's GPU; the webui chooses the llama.cpp loader for `.gguf` files by itself.", Cost: "slight loss of quality"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "16 GB of memory: 7B or 8B at 4 bit; 32 GB: up to 30B."},
+			{Fix: "close_other_apps", Title: "Close other programs that use memory", Told: "Activity Monitor, Memory: browsers first.", Cost: "free"},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "4676"},
 	},
@@ -165,6 +165,17 @@ func textgenCacheFlag(c *ledger.Case) []step.Change {
 	return []step.Change{{Flag: "--cache_4bit"}}
 }
 
+// isGGUF: the model is a GGUF file, which llama.cpp loads.
+func isGGUF(c *ledger.Case) bool {
+	return loader(c) == "llama.cpp" || strings.Contains(strings.ToLower(c.ModelName()), "gguf")
+}
+
+// cacheInBits keeps the cache of the newer ExLlama loaders at fewer bits.
+var cacheInBits = cause.Cure{
+	Fix: "quantize_kv_cache", Title: "Use a quantised KV cache", If: func(c *ledger.Case) bool { return strings.HasPrefix(loader(c), "exllamav") },
+	Told: "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", Cost: "hardly any loss of quality at q8",
+}
+
 // newerExLlama: the loader is ExLlamaV2 or V3, which reads builds of fewer bits.
 func newerExLlama(c *ledger.Case) bool { return loader(c) != "exllama" && loader(c) != "exllama_hf" }
 
@@ -176,58 +187,58 @@ func severalSplit(c *ledger.Case) bool {
 // textgenCards are text-generation-webui's.
 var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunCards)
 
-// textgenHostCards are about the computer's own memory.
+// textgenHostCards are about system memory.
 var textgenHostCards = []cause.Card{
 	{
 		ID: "text-generation-webui/gptq-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Said: []string{"GPTQ_loader.py", "in load_quantized", "in load_quant", "make_quant", "GPTQ-for-LLaMa", "native-4bit-128g"}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM and page file while loading a GPTQ model",
-		Means:    "Not the card: the system refused {asked} of its own memory, a last straw. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[, {full} for {name},]] and then puts the 4-bit layers in its place; Windows counts all of that at once against RAM plus page file, even what is never touched. Task Manager, Performance, Memory shows it as \"Committed x/y\".",
-		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they concern the card.",
-		Cures:    hostCures("use_lower_quant", "A loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (webui from June 2023 on: loader `ExLlama`); llama.cpp maps a GGUF file instead of copying it.", "a download or update"),
+		Means:    "System memory was refused ({asked}), not GPU memory. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[, {full} for {name},]] and then puts the 4-bit layers in its place. Windows counts all of that at once against RAM plus page file, even what is never touched: Task Manager, Performance, Memory shows it as \"Committed x/y\".",
+		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they are about GPU memory.",
+		Cures:    hostCures("use_lower_quant", "Use a loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (webui from June 2023 on: loader `ExLlama`); llama.cpp maps a GGUF file instead of copying it.", "a download or update"),
 		Sources:  []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "429", textgenIssues + "2093"}, Solved: 3,
 	},
 	{
 		ID: "text-generation-webui/ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory while loading a model",
-		Means:    "Not the card: {asked} of RAM and page file was refused, the last piece of many. A model passes through system memory on its way to the card, at 16 bit and shard by shard[[: {full} for {name}]]; a single `.bin` or `.pt` file is held twice for a moment.",
-		Not:      "GPU settings (`--gpu-memory`, `--load-in-4bit`): the weights pass through RAM first.",
-		Cures:    hostCures("use_lower_quant", "A file that needs less of it", "A GGUF (Q4_K_M) with llama.cpp is a third of the size and is mapped, not copied; of 16-bit models take `.safetensors`, not `.bin`.", "slight loss of quality"),
+		Headline: "ran out of system memory (RAM), not GPU memory",
+		Means:    "{asked} of RAM and page file was refused; that is the piece that was refused, not all that is missing. While a model loads it passes through system memory, mostly at 16 bit and shard by shard[[: {full} for {name}]]; a single `.bin` or `.pt` file is held twice for a moment.",
+		Not:      "`--gpu-memory`, `--load-in-4bit`: the weights pass through RAM first.",
+		Cures:    hostCures("use_lower_quant", "Use a GGUF or safetensors file", "A GGUF (Q4_K_M) with llama.cpp is a third of the size and is mapped, not copied. For 16-bit models use `.safetensors`, not `.bin`.", "slight loss of quality"),
 		Sources:  []string{textgenCode + "models.py", textgenIssues + "2093", textgenIssues + "1009"}, Solved: 2,
 	},
 	{
 		ID: "text-generation-webui/vanished", Kinds: []fact.Kind{fact.SilentDeath}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "vanished while loading a model: RAM and page file, as a rule",
-		Means:    "No error follows the line that begins the load; Windows ends a program like that when RAM and page file are used up, and that was it in nearly all such threads.[[ {name} is {full} at 16 bit, and older GPTQ loaders build all of that in RAM first.]] Task Manager, Performance, Memory, \"Committed x/y\" shows it: watch it during the load.",
-		Not:      "Reinstalling, `--load-in-4bit`, `--gpu-memory`: no card is involved yet.",
-		Cures:    hostCures("use_lower_quant", "A loader and file that need less of it", "ExLlama for GPTQ files, or a GGUF of the model with llama.cpp.", "a download or update"),
+		Headline: "ended without an error while loading a model: usually RAM and page file ran out",
+		Means:    "No error follows the line that begins the load. Windows programs end like that when RAM and page file are used up, the usual reason here.[[ {name} is {full} at 16 bit, and older GPTQ loaders build all of that in RAM first.]] Watch \"Committed x/y\" in Task Manager (Performance, Memory) during the load.",
+		Not:      "`--load-in-4bit`, `--gpu-memory`: the weights pass through RAM first.",
+		Cures:    hostCures("use_lower_quant", "Use ExLlama or a GGUF file", "ExLlama for GPTQ files, or a GGUF of the model with llama.cpp.", "a download or update"),
 		Sources:  []string{textgenIssues + "2506", textgenIssues + "1581", textgenIssues + "2384"}, Solved: 4,
 	},
 	{
 		ID: "text-generation-webui/cpu-only", Kinds: []fact.Kind{fact.ShellKilled, fact.CPUAlloc, fact.ServerKilled}, Said: []string{"libbitsandbytes_cpu.so", "was compiled without GPU support", "CUDA extension not installed"}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "loaded the model into RAM, for want of CUDA, and was killed",
-		Means:    "Two lines belong together: bitsandbytes found no GPU support, so this installation works on the processor, and the load then took more RAM than there is[[ ({full} for {name} at 16 bit, twice that at 32)]].",
-		Not:      "GPU settings: the card is not used at all.",
+		Headline: "ran out of system memory (RAM): this installation does not use the GPU",
+		Means:    "The log says that this installation has no GPU support, so it works on the CPU, and the model took more RAM than there is[[ ({full} for {name} at 16 bit, twice that at 32)]].",
+		Not:      "GPU settings: the GPU is not used at all.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "If you have an NVIDIA card: mend the installation", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
-			{Fix: "use_lower_quant", Title: "If not: a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {gguf} for {name}]].", Cost: "slight loss of quality"},
-			as("add_swap", "Or more swap", "disk space; slow"),
+			{Fix: "upgrade_version", Title: "With an NVIDIA card: reinstall with CUDA", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
+			{Fix: "use_lower_quant", Title: "Without one: use a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {gguf} for {name}]].", Cost: "slight loss of quality"},
+			as("add_swap", "Add swap", "disk space; slow"),
 		},
 		Sources: []string{textgenIssues + "2509"},
 	},
 	{
 		ID: "text-generation-webui/killed", Kinds: []fact.Kind{fact.ShellKilled, fact.ServerKilled}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was killed{moment}: the computer's RAM ran out",
-		Means:    "\"Killed\" is the kernel: system memory ran out, not the card's. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
-		Not:      "GPU settings: no card's memory was refused.",
+		Headline: "was killed{moment}: system memory (RAM) ran out",
+		Means:    "The kernel killed it: system memory ran out, not GPU memory. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			as("add_swap", "More swap", "disk space; loading takes longer"),
-			as("raise_memory_limit", "In Docker or WSL: a higher limit", "less for the others"),
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", If: isGGUF, Told: "Or more layers on the GPU, if it has room: `n-gpu-layers`.", Cost: "slight loss of quality"},
+			as("add_swap", "Add swap", "disk space; loading takes longer"),
+			as("raise_memory_limit", "In Docker or WSL: raise the memory limit", "less for the others"),
 		},
 		Sources: []string{textgenIssues + "2509"},
 	},
@@ -241,7 +252,7 @@ func hostCures(fix, title, told, cost string) []cause.Cure {
 		{Fix: "add_swap", Title: "Add swap", If: when.Not(windows), Cost: "disk space"},
 		{Fix: "close_other_apps", Title: "Free RAM", Told: "Browsers, games, other AI programs, WSL (`wsl --shutdown`): sort Task Manager's Details by Commit size.", If: windows, Cost: "free"},
 		{Fix: fix, Title: title, Told: told, Cost: cost},
-		{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "7B needs half of 13B."},
+		{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "A 7B model needs half the memory of a 13B."},
 	}
 }
 
@@ -250,13 +261,13 @@ var textgenRunCards = []cause.Card{
 	{
 		ID: "text-generation-webui/training", Kinds: torchFull, Said: []string{"modules/training.py", `modules\training.py`, "trainer.train()"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card while training a LoRA",
-		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card[[, {mine} of {total} when {asked} was refused]]; the last part grows with Micro Batch Size times Cutoff Length.",
-		Not:      "A smaller Batch Size alone: it only adds steps together; Micro Batch Size is what is computed at once.",
+		Headline: "ran out of GPU memory while training a LoRA",
+		Means:    "Training keeps the base model, the LoRA's gradients and optimizer state and the activations of a micro batch on the GPU[[, {mine} of {total} when {asked} was refused]]; the activations grow with Micro Batch Size times Cutoff Length.",
+		Not:      "A smaller Batch Size alone: Micro Batch Size is what is computed at once.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Training tab: Micro Batch Size 1, Cutoff Length 256, LoRA Rank 8 to 32.", Cost: "slower"},
-			inTab("load_in_4bit", "Load the base model in 4 bit", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Or a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
+			{Fix: "lower_batch_size", Title: "Lower Micro Batch Size and Cutoff Length", Told: "Training tab: halve Micro Batch Size until it is 1, then halve Cutoff Length; LoRA Rank 8 to 32.", Cost: "slower"},
+			inTab("load_in_4bit", "Load the base model in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "use_smaller_model", Title: "Use a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
 		},
 		Sources: []string{textgenCode + "training.py"},
 	},
@@ -264,36 +275,34 @@ var textgenRunCards = []cause.Card{
 		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "loaded the model, and had no room left for the first token",
-		Means:    "Not one token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: below a few hundred it is not the prompt that fills the card but the weights, which leave nothing to work in. With a thousand or more, a shorter prompt may do.",
-		Not:      "A restart alone: the weights come back.",
+		Means:    "No token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: with less than a few hundred tokens the weights fill the GPU, not the prompt. With a thousand or more, a shorter prompt may be enough.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
+			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "lower_context", Title: "With a long prompt: truncate the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	},
 	{
 		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,
-		Headline: "loaded the model, and ran out of the card on a prompt",
-		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
-		Not:      "A restart alone: the same chat fails again.",
+		Headline: "loaded the model, and ran out of GPU memory on a prompt",
+		Means:    "It failed while it answered: KV cache and working memory grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ This program holds {mine} of {total}.]][[ {slack} of that is free memory in scattered pieces.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Send less of the chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
-			textgenGGUF,
-			inTab("cpu_offload", "Keep part of the weights off the card", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
+			{Fix: "lower_context", Title: "Truncate the prompt", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			cacheInBits, textgenGGUF,
+			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "Transformers loader, `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
 			}),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	},
 	{
-		ID: "text-generation-webui/llama-run", Kinds: []fact.Kind{fact.GGMLRuntime}, Headline: "ran out of the card in llama.cpp, and prints no size",
-		Means: "llama.cpp takes some memory only when it computes, and the card could not give it. The log does not show when. While loading: too many layers are on the GPU; on the first or a long prompt: they leave too little beside them; else another program took memory since.",
-		Not:   "`load-in-4bit`: that is the Transformers loader's.",
+		ID: "text-generation-webui/llama-run", Kinds: []fact.Kind{fact.GGMLRuntime}, Headline: "ran out of GPU memory in llama.cpp, which prints no size",
+		Means: "llama.cpp takes some memory only when it computes, and the GPU could not give it. If it fails while loading, too many layers are on the GPU; if on the first or a long prompt, they leave too little room; if only later, another program may have taken memory since.",
+		Not:   "`load-in-4bit`: only the Transformers loader has it.",
 		Cures: []cause.Cure{
-			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; up again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
-			inTab("lower_context", "If it dies on prompts: a shorter context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
+			inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; raise it again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
+			inTab("lower_context", "If it fails on prompts: shorten the context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
 			textgenUnload,
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "4890"},

@@ -17,7 +17,7 @@ func textgenSizes(c *ledger.Case) map[string]string {
 	if c.Phase == "load" {
 		out["moment"] = " while loading a model"
 	}
-	if c.Model != nil && c.Model.Parameters > 0 {
+	if c.Model != nil && c.Model.Parameters > 0 && !isGGUF(c) {
 		out["full"], out["quarter"], out["gguf"] = units.Amount(2*c.Model.Parameters), roughly(c, 0.55), roughly(c, 0.6)
 		out["name"] = quote.Told(c.Model.Name)
 	}

@@ -15,12 +15,12 @@ var simulatorBeside = cause.Card{
 	Said:  []string{"SPS:", "global_step=", "episodic_return", "mani_skill", "sapien", "isaacgym", "isaaclab", "num_envs", "habitat_sim", "madrona", "genesis/engine", "rollout/ep_rew_mean", "ep_rew_mean"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: the process holds {library} beside PyTorch, most likely its simulator",
-	Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands; in reinforcement learning that is the simulator and its renderer (PhysX, SAPIEN, Isaac, Habitat), whose buffers grow with the environments and their cameras.[[ {grown}]]",
-	Not:      "Closing other programs: it is in this process.[[ Allocator settings: {slack} to gain, beside {library}.]]",
+	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's. In reinforcement learning that is usually the simulator and its renderer (PhysX, SAPIEN, Isaac, Habitat), whose buffers grow with the environments and their cameras.[[ {grown}]]",
+	Not:      "Closing other programs: this process holds the memory.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Fewer environments at a time", Cost: "fewer samples per step, slower", Told: "Half of `--num_envs` (and of those for evaluation, which exist beside them); more steps per environment keep the rollout as long. Rollout images as `uint8`, and more minibatches, make PyTorch's part smaller."},
-		{Fix: "lower_resolution", Title: "Smaller or fewer cameras, no video", Cost: "detail", Told: "Each environment has its own images and their buffers; half the width and height is a quarter."},
-		{Fix: "restart_session", Title: "See which part climbs", Cost: "free", Told: "Print the first every few updates and compare with `nvidia-smi`: if only the latter rises, it is the simulator (environments made again at each reset or evaluation; a newer version, rarer reconfiguration, a restart from the checkpoint); if both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
+		{Fix: "lower_batch_size", Title: "Lower the number of environments (num_envs)", Cost: "fewer samples per step, slower", Told: "Halve it, and that of the evaluation environments; more steps per environment keep the rollout as long. Storing rollout images as `uint8` and using more minibatches makes PyTorch's part smaller."},
+		{Fix: "lower_resolution", Title: "Use smaller or fewer cameras, and no video", Cost: "detail", Told: "Each environment has its own images and buffers; half the width and height needs a quarter."},
+		{Fix: "restart_session", Title: "See which part grows", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows: update it, or restart from the checkpoint. If both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
 	},
 	Sources: []string{allocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
 }
@@ -30,16 +30,16 @@ var otherLibraryBeside = cause.Card{
 	ID: "pytorch/other-library", Kinds: cures.Allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: another library of the same process holds {library}",
-	Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands: another library has it, which the message does not name. A serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), TensorFlow or JAX with their pools, ONNX Runtime's arena; CUDA's context and NCCL explain a few hundred MiB only. It took its part first, so that PyTorch found the card full.",
-	Not:      "Closing other programs: it is in this process.[[ Allocator settings: {slack} to gain, beside {library}.]]",
+	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's: another library holds it, which the message does not name. Usual are a serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), the pools of TensorFlow or JAX, and ONNX Runtime's arena. CUDA's context and NCCL explain only some hundred MiB.",
+	Not:      "Closing other programs: this process holds the memory.",
 	Cures: []cause.Cure{
-		{Fix: "limit_framework_preallocation", Title: "Give that library less", Cost: "a smaller cache, or slower", Ways: []cause.Way{
+		{Fix: "limit_framework_preallocation", Title: "Limit that library's memory", Cost: "a smaller cache, or slower", Ways: []cause.Way{
 			{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."},
 			{For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."},
 			{For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."},
 			{For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."},
 		}},
-		{Fix: "select_gpu", Title: "Or give PyTorch's part a card of its own", Cost: "needs one", Told: "`.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
+		{Fix: "select_gpu", Title: "Run PyTorch's part on a card of its own", Cost: "needs one", Told: "Use `.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
 		cures.LessInput,
 	},
 	Sources: []string{allocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
@@ -62,7 +62,7 @@ func libraryBytes(c *ledger.Case) int64 {
 func libraries(c *ledger.Case) map[string]string {
 	out := map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10), "grown": ""}
 	if c.Signal("many_steps") != nil {
-		out["grown"] = "It ran for many updates first, so either it was tight all along, or something climbs: the simulator or tensors."
+		out["grown"] = "It ran for many updates first, so the simulator or tensors may be growing."
 	}
 	return out
 }

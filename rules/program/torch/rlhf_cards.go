@@ -6,8 +6,8 @@ import (
 )
 
 var shortCompletions = cause.Cure{
-	Fix: "lower_context", Title: "Shorter completions", Told: "Logits, cache and activations all grow with them.",
-	Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)   # with your other arguments", Cost: "Longer answers are cut.",
+	Fix: "lower_context", Title: "Shorten the completions (max_completion_length)", Told: "Logits, KV cache and activations all grow with them.",
+	Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)   # or half of yours; with your other arguments", Cost: "Longer answers are cut.",
 }
 
 var trlCards = []cause.Card{
@@ -15,11 +15,10 @@ var trlCards = []cause.Card{
 		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
-		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it, asleep or not, unless sleep mode is on; the trainer needs the rest for weights, gradients, optimizer and a step. Together that was more than the card.[[ This process holds {mine} of {total}.]]",
-		Not:      "A smaller batch alone: vLLM's share stays taken.",
+		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer needs the rest for weights, gradients, optimizer state and activations.[[ This process holds {mine} of {total}.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, with a smaller share", Told: "The share must still hold the weights (2 GB per billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
-			{Fix: "select_gpu", Title: "Or run vLLM on a card of its own", Told: "And `vllm_mode=\"server\"` in GRPOConfig.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL", Cost: "One card less for training."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
+			{Fix: "select_gpu", Title: "Run vLLM on a card of its own (vllm_mode=\"server\")", Told: "Set `vllm_mode=\"server\"` in GRPOConfig, and start this first:", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one that you train", Cost: "One card less for training."},
 			shortCompletions,
 		},
 		Sources: []string{"trl/trl/trainer/grpo_config.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
@@ -27,13 +26,12 @@ var trlCards = []cause.Card{
 	{
 		ID: "trl/grpo-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_get_per_token_logps", "selective_log_softmax", "grpo_trainer.py", "rloo_trainer.py"}, Figures: logitFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory over the logits of its completions",
-		Means:    "The log probabilities of a group need its logits: completions in a batch x completion length x vocabulary, in 16 and again in 32 bit.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words, {tokens128} with Llama 3's 128,000.]] The vocabulary decides, not the size of the model: a 0.5B model fills 24 GB.",
-		Not:      "LoRA, 4 bit or ZeRO-3: they do not touch the logits.",
+		Headline: "ran out of memory while computing the log probabilities of completions",
+		Means:    "Log probabilities need logits: completions in a batch x completion length x vocabulary, in 16 and again in 32 bit.[[ {asked} would be {tokens152} tokens with the vocabulary of Qwen, {tokens128} with that of Llama 3.]] Even a 0.5B model can fill 24 GB with them.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Fewer completions at a time", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
 			shortCompletions,
-			{Fix: "efficient_attention", Title: "The fused loss (Liger)", Told: "It never writes the logits out:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "None; Linux."},
+			{Fix: "efficient_attention", Title: "Use the fused loss (use_liger_kernel)", Told: "It does not store the logits as a whole:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "Linux only."},
 		},
 		Sources: []string{"trl/trl/trainer/grpo_trainer.py", "https://github.com/huggingface/trl/issues/3678", "https://github.com/huggingface/trl/issues/2709", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
 	},
@@ -41,12 +39,11 @@ var trlCards = []cause.Card{
 		ID: "trl/dpo-pairs", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dpo_trainer.py", "concatenated_forward", "compute_ref_log_probs", "kto_trainer.py", "orpo_trainer.py"}, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in preference training",
-		Means:    "Each sample is a pair: chosen and rejected go through the model together, twice the batch that is set, with logits of both. Unless an adapter is trained a second, frozen copy of the model lies beside it as the reference.[[ That is {w16} for {model} at 16 bit.]]",
-		Not:      "A batch of 1 that is 1 already: it counts as two samples.",
+		Means:    "DPO and ORPO send chosen and rejected answers through the model together: twice the batch that is set, with logits of both. DPO without an adapter also keeps a second, frozen copy of the model as the reference.[[ That is {w16} for {model} at 16 bit.]]",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train an adapter: no reference copy is needed", Told: "The adapter is switched off for the reference.", Kind: "python", Text: "trainer = DPOTrainer(model=model, ref_model=None, args=args, train_dataset=data, processing_class=tokenizer,\n    peft_config=LoraConfig(r=16, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
-			{Fix: "lower_context", Title: "One short pair at a time, the reference computed before", Told: "With `precompute_ref_log_probs` the second model is not there during training.", Kind: "python", Text: "args = DPOConfig(\"out\", precompute_ref_log_probs=True, max_length={shorter}, gradient_checkpointing=True,\n    per_device_train_batch_size=1, gradient_accumulation_steps=8)   # with your other arguments", Cost: "A pass over the data first; long pairs are cut."},
-			{Fix: "shard_training", Title: "Several cards: ZeRO-3, which cuts up both models"},
+			{Fix: "use_lora", Title: "Train a LoRA: it needs no reference copy", Told: "The adapter is switched off to get the reference.", Kind: "python", Text: "trainer = DPOTrainer(model=model, ref_model=None, args=args, train_dataset=data, processing_class=tokenizer,\n    peft_config=LoraConfig(r=16, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
+			{Fix: "lower_context", Title: "Set the batch to 1, shorten the pairs, precompute the reference", Told: "With `precompute_ref_log_probs` the reference model is not needed during training.", Kind: "python", Text: "args = DPOConfig(\"out\", precompute_ref_log_probs=True, max_length={shorter}, gradient_checkpointing=True,\n    per_device_train_batch_size=1, gradient_accumulation_steps=8)   # with your other arguments", Cost: "A pass over the data first; long pairs are cut."},
+			{Fix: "shard_training", Title: "Shard both models over several cards (ZeRO-3)"},
 		},
 		Sources: []string{"trl/trl/trainer/dpo_trainer.py", "trl/docs/source/reducing_memory_usage.md"},
 	},
@@ -54,12 +51,11 @@ var trlCards = []cause.Card{
 		ID: "trl/ppo-models", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"ppo_trainer.py", "PPOTrainer", "batched_forward_pass", "PolicyAndValueWrapper"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory with up to four models on the card",
-		Means:    "PPO holds policy, reference, reward and value model at once.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] Then come the logits of whole responses. If it fails before the first step, it is the models.",
-		Not:      "A smaller batch, if it fails before the first step.",
+		Means:    "PPO holds policy, reference, reward and value model at once.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] The logits of whole responses come on top. If it fails before the first step, the models alone are too large.",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train an adapter: the reference shares the base", Kind: "python", Text: "trainer = PPOTrainer(args=args, processing_class=tokenizer, model=policy, ref_model=None, reward_model=reward, value_model=value,\n    train_dataset=data, peft_config=LoraConfig(task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
-			{Fix: "lower_batch_size", Title: "Score fewer responses at a time", Kind: "python", Text: "args = PPOConfig(output_dir=\"out\", per_device_train_batch_size=1, local_rollout_forward_batch_size=1, response_length=128)", Cost: "Slower."},
-			{Fix: "shard_training", Title: "Several cards: ZeRO-3"},
+			{Fix: "use_lora", Title: "Train a LoRA: the reference shares the base model", Kind: "python", Text: "trainer = PPOTrainer(args=args, processing_class=tokenizer, model=policy, ref_model=None, reward_model=reward, value_model=value,\n    train_dataset=data, peft_config=LoraConfig(task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
+			{Fix: "lower_batch_size", Title: "Lower the batch sizes and the response length", Kind: "python", Text: "args = PPOConfig(output_dir=\"out\", per_device_train_batch_size=1, local_rollout_forward_batch_size=1,\n    response_length=128)   # or half of yours; with your other arguments", Cost: "Slower."},
+			{Fix: "shard_training", Title: "Shard the models over several cards (ZeRO-3)"},
 		},
 		Sources: []string{"trl/trl/experimental/ppo/ppo_config.py"},
 	},

@@ -39,7 +39,7 @@ var LLaMAFactory = program.Program{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "cutoff_len: " + shorterSample(c)}}
 		},
-		"lower_batch_size":  step.Paste("config", "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8"),
+		"lower_batch_size":  step.Paste("config", "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8   # batch x accumulation as before"),
 		"load_in_4bit":      step.Paste("config", "quantization_bit: 4"),
 		"load_in_8bit":      step.Paste("config", "quantization_bit: 8"),
 		"use_lora":          step.Paste("config", "finetuning_type: lora\nlora_rank: 8\nquantization_bit: 4"),
@@ -65,7 +65,7 @@ var Axolotl = program.Program{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "sequence_len: " + shorterSample(c)}}
 		},
-		"lower_batch_size":       step.Paste("config", "micro_batch_size: 1\ngradient_accumulation_steps: 8"),
+		"lower_batch_size":       step.Paste("config", "micro_batch_size: 1\ngradient_accumulation_steps: 8   # batch x accumulation as before"),
 		"gradient_checkpointing": step.Paste("config", "gradient_checkpointing: true"),
 		"load_in_4bit":           step.Paste("config", "load_in_4bit: true\nadapter: qlora"),
 		"load_in_8bit":           step.Paste("config", "load_in_8bit: true\nadapter: lora"),

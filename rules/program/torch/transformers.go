@@ -94,7 +94,7 @@ func cutMessage(c *ledger.Case) bool {
 func batchIsNotIt(c *ledger.Case) string {
 	switch {
 	case c.Root(fact.DispatchRefused, fact.OffloadNeeded):
-		return "It failed before the first sample: the batch size plays no part yet."
+		return "It failed while the model was being loaded: the batch size plays no part yet."
 	case c.Kind(fact.BatchGivenUp):
 		return "accelerate tried smaller batches down to one, and each ran out of memory."
 	}

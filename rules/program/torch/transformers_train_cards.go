@@ -20,10 +20,10 @@ func stateFigures(c *ledger.Case) map[string]string {
 	out := modelFigures(c)
 	out["state"], out["spilled"] = lessState, ""
 	if ledger.Has(c, fact.SmallOptimizer) {
-		out["state"], out["full"] = "Even with 8-bit Adam, which is on, that is 6 to 10 bytes per parameter", ""
+		out["state"], out["full"] = "Even with 8-bit Adam, which is on, full training takes 6 to 10 bytes per parameter", ""
 	}
 	if overCommitted(c) {
-		out["spilled"] = ": more than there is, the rest lies in system memory (Windows), where a step crawls"
+		out["spilled"] = ": more than the card has; the rest is in system memory (Windows), which is very slow"
 	}
 	return out
 }
@@ -32,14 +32,14 @@ var qlora = "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit
 
 var trainOnLoRA = cause.Cure{
 	Fix: "use_lora", Title: "Train a LoRA on a 4-bit model",
-	Told: "About 1 byte per parameter instead of 16.[[ {model}: {w4} of weights.]] `bfloat16` needs RTX 30 or later; else float16.",
+	Told: "About 1 byte per parameter instead of 16.[[ {model}: {w4} of weights.]] Before RTX 30 use float16 instead of bfloat16.",
 	Kind: "python", Text: qlora, Cost: "For most purposes the same result.",
 }
 
 var pagedAdam = cause.Cure{
-	Fix: "optimizer_8bit", If: when.Not(cures.Has(fact.SmallOptimizer)), Title: "8-bit Adam, paged to RAM when it is tight",
+	Fix: "optimizer_8bit", If: when.Not(cures.Has(fact.SmallOptimizer)), Title: "Use paged 8-bit Adam (paged_adamw_8bit)",
 	Told: "2 bytes per parameter instead of 8 (pip install bitsandbytes):",
-	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "None worth mentioning.",
+	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "Hardly any quality.",
 }
 
 // trainerCards are about transformers' Trainer.
@@ -49,25 +49,25 @@ var trainerCards = []cause.Card{
 		If:    writesCode,
 		Cause: cause.RetainedMemory, Weight: cause.Decisive,
 		Headline: "ran out of memory in evaluation: the Trainer keeps the logits of every sample",
-		Means:    "It died joining the logits of one more evaluation batch to those before. The Trainer keeps them all on the card until evaluation ends: samples x length x vocabulary[[ ({asked} for the joined copy)]]; joining needs old and new copy at once. Training itself fits.",
-		Not:      "A smaller per_device_eval_batch_size alone: the sum of the logits stays the same. `expandable_segments` only delays it.",
+		Means:    "It failed while joining the logits of one more evaluation batch to those before. The Trainer keeps them all on the card until evaluation ends: samples x length x vocabulary[[ ({asked} for the joined copy)]]. Joining needs the old and the new copy at once.",
+		Not:      "A smaller per_device_eval_batch_size alone: the sum of the logits stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Keep the argmax, not the logits", Told: "One number for each token instead of the whole vocabulary; `compute_metrics` then gets predictions, not logits.", Kind: "python", Text: "trainer = Trainer(model=model, args=args, train_dataset=train, eval_dataset=data,\n    preprocess_logits_for_metrics=lambda logits, labels: (logits[0] if isinstance(logits, tuple) else logits).argmax(dim=-1))", Cost: "None, if the metric needs predictions only."},
-			{Fix: "lower_batch_size", Title: "Move them to RAM every few batches", Kind: "python", Text: "args = TrainingArguments(\"out\", eval_accumulation_steps=8, per_device_eval_batch_size=1)   # with your other arguments", Cost: "RAM for all logits; slower."},
-			{Fix: "inference_mode", Title: "Only the loss is wanted: keep none", Kind: "python", Text: "args = TrainingArguments(\"out\", prediction_loss_only=True)   # with your other arguments", Cost: "compute_metrics is not called."},
+			{Fix: "lower_batch_size", Title: "Move the logits to RAM (eval_accumulation_steps)", Kind: "python", Text: "args = TrainingArguments(\"out\", eval_accumulation_steps=8, per_device_eval_batch_size=1)   # with your other arguments", Cost: "RAM for all logits; slower."},
+			{Fix: "inference_mode", Title: "Keep no logits (prediction_loss_only)", Told: "If you only need the loss:", Kind: "python", Text: "args = TrainingArguments(\"out\", prediction_loss_only=True)   # with your other arguments", Cost: "compute_metrics is not called."},
 		},
 		Sources: []string{"transformers/src/transformers/trainer_pt_utils.py", "https://github.com/huggingface/transformers/issues/8476", "https://github.com/huggingface/transformers/issues/18947", "https://github.com/huggingface/transformers/issues/15466"}, Solved: 2,
 	},
 	{
 		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: append([]string{"deepspeed/runtime"}, temporaryWords...),
 		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && clues.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: stateFigures,
-		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
-		Means:    "Forward and backward pass fitted; then there was no room for the two values that Adam keeps for each trained parameter.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
-		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
+		Headline: "ran out of memory in the optimizer step: model, gradients and Adam's state do not fit together",
+		Means:    "There was no room for the two values that Adam keeps for each trained parameter; they are made in the first step.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
+		Not:      "A smaller batch: weights, gradients and optimizer state do not shrink with it.",
 		Cures: []cause.Cure{
 			trainOnLoRA, pagedAdam,
-			{Fix: "use_smaller_model", If: cures.Has(fact.SmallOptimizer), Title: "All of it trained: a smaller model", Cost: "quality", Told: "8-bit Adam is on already. Weights, gradients and its values must fit together: a model of a third of the size, or a card three times as large."},
-			{Fix: "shard_training", Title: "Full training over several cards (ZeRO-3 or FSDP)", Told: "Divides the 16 bytes by the number of cards. With one card: ZeRO-2 with the optimizer offloaded, 12 bytes of RAM a parameter."},
+			{Fix: "use_smaller_model", If: cures.Has(fact.SmallOptimizer), Title: "Use a smaller model", Cost: "quality", Told: "8-bit Adam is on already, and in full training weights, gradients and its state must all fit."},
+			{Fix: "shard_training", Title: "Shard the training over several cards (ZeRO-3 or FSDP)", Told: "It divides the 16 bytes by the number of cards. With one card use ZeRO-2 with the optimizer offloaded: 12 bytes of RAM a parameter."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
 	},
@@ -77,24 +77,22 @@ var trainerCards = []cause.Card{
 			return ownCard(c) && c.Training() && writesTraining(c)
 		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: logitFigures,
 		Headline: "ran out of memory at the loss: the logits of a batch are too large",
-		Means:    "Logits are batch x length x vocabulary, made in 16 bit, copied to 32 and again for the gradient, however small the model is.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen): batch times padded length.]]",
-		Not:      "LoRA, 4 bit or gradient checkpointing: they do not touch the logits.",
+		Means:    "Logits are batch x length x vocabulary, made in 16 bit, copied to 32 and again for the gradient, however small the model is.[[ {asked} would be {tokens32} tokens with a vocabulary of 32,000, {tokens128} with 128,000 (Llama 3), {tokens152} with 152,000 (Qwen), counting batch x padded length.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "Halves the logits; nearly the same result.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
-			{Fix: "lower_context", Title: "Cut the longest samples", Told: "A batch is padded to its longest sample: one outlier decides.", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learnt."},
-			{Fix: "efficient_attention", Title: "A loss that never writes them out (Liger)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; Linux."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "Half the batch halves the logits, with nearly the same result.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_context", Title: "Truncate the longest samples", Told: "A batch is padded to its longest sample, so one long sample decides.", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learned."},
+			{Fix: "efficient_attention", Title: "Use a fused loss (use_liger_kernel)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "Linux only."},
 		},
 		Sources: []string{"transformers/src/transformers/loss/loss_utils.py", "https://github.com/huggingface/trl/issues/3678"},
 	},
 	{
 		ID: "transformers/cache-beside-checkpointing", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"past_key_value.update", "past_key_values.update", "in update_cache", "cache_utils.py"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of memory in the key-value cache, which training does not need",
-		Means:    "The cache is for generation. Either `use_cache` is on in the forward pass, or the step generates text, for evaluation or for rewards.",
-		Not:      "More cards: each keeps its own cache.",
+		Headline: "ran out of memory in the KV cache during training",
+		Means:    "The KV cache is for generation; a training pass does not need it. Either `use_cache` is on in the forward pass, or the step generates text, for evaluation or for rewards.",
 		Cures: []cause.Cure{
-			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time per step."},
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "gradient_checkpointing", Title: "Turn off use_cache, turn on gradient checkpointing", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time per step."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context"},
 		},
 		Sources: []string{"transformers/src/transformers/cache_utils.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
@@ -105,13 +103,12 @@ var trainerCards = []cause.Card{
 			return ownCard(c) && !distributed(c) && writesTraining(c) && ledger.IntSetting(c, lengthSettings...) < 8192
 		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: lengthFigures,
 		Headline: "ran out of memory in a training step",
-		Means:    "What a step adds (activations of the batch, gradients) did not fit beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] When it died tells which: at the first step, batch and model are too much; after many, one long sample. " + lessState + " in full training[[, {full} for {model}]]: then no batch is small enough.",
-		Not:      "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
-		Later:    "If it dies at an evaluation or a checkpoint instead: the Trainer keeps logits there (`eval_accumulation_steps=8`).",
+		Means:    "Activations of the batch and gradients did not fit beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] If it fails at the first step, batch and model are too large; after many steps, usually one long sample. " + lessState + " in full training[[, {full} for {model}]], whatever the batch.",
+		Later:    "If it fails in an evaluation instead: the Trainer keeps logits there (`eval_accumulation_steps=8`).",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Smaller batches, with checkpoints and 16 bit", Told: "Accumulation keeps the result nearly the same; checkpoints cut activations several times for 20 to 30 % more time. In your TrainingArguments (or SFTConfig):", Steps: smallerBatch("python", "gradient_checkpointing=True, bf16=True,   # fp16=True before RTX 30\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
-			{Fix: "gradient_checkpointing", If: batchIsOne, Title: "Checkpoints and 16 bit", Told: "The batch is 1 already. Activations shrink several times for 20 to 30 % more time. In your TrainingArguments:", Kind: "python", Text: "gradient_checkpointing=True, bf16=True   # fp16=True before RTX 30", Cost: "Slower."},
-			{Fix: "lower_context", Title: "If it died late: cut the longest samples", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learnt."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, turn on gradient checkpointing and 16 bit", Told: "Accumulation keeps the result nearly the same; checkpointing cuts activations to a fraction for 20 to 30 % more time. In your TrainingArguments (or SFTConfig):", Steps: smallerBatch("python", "gradient_checkpointing=True, bf16=True,   # fp16=True before RTX 30\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "gradient_checkpointing", If: batchIsOne, Title: "Turn on gradient checkpointing and 16 bit", Told: "The batch is 1 already. Activations shrink to a fraction for 20 to 30 % more time. In your TrainingArguments:", Kind: "python", Text: "gradient_checkpointing=True, bf16=True   # fp16=True before RTX 30", Cost: "Slower."},
+			{Fix: "lower_context", Title: "Truncate the longest samples", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learned."},
 			trainOnLoRA,
 		},
 		Sources: []string{"transformers/src/transformers/training_args.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},

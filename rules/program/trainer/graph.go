@@ -14,7 +14,7 @@ var Graphs = program.Program{
 		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: cause.MayHelp}}, graphWork...),
 	},
 	Titles: map[string]string{
-		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "use_smaller_model": "Fewer layers or narrower ones",
+		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "use_smaller_model": "Use fewer or narrower layers",
 		"inference_mode": "Evaluate without gradients, in batches",
 	},
 	Costs: map[string]string{"lower_batch_size": "Gradients are noisier; an epoch takes longer.", "use_smaller_model": "Some accuracy."},
@@ -34,7 +34,7 @@ var PyG = program.Program{
 	Sources: program.Sources{"pytorch_geometric/torch_geometric/loader/neighbor_loader.py": "num_neighbors batch_size input_nodes"},
 	Proofs:  []string{"torch_geometric/", "-packages/torch_scatter/", "-packages/torch_sparse/", "torch_geometric", "torch_sparse/", "torch_scatter/"},
 	Steps: spelling{
-		"lower_batch_size":  told("Many small graphs: halve the batch_size of your DataLoader instead. Give the model all it takes now (`batch.edge_type`, `batch.edge_attr`).", step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]")),
+		"lower_batch_size":  told("With many small graphs, halve the batch_size of your DataLoader instead. Pass the model all arguments it takes now (`batch.edge_type`, `batch.edge_attr`).", step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]")),
 		"use_smaller_model": say("Halve `hidden_channels` or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":    step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(data.x, data.edge_index)   # on the CPU if it is still too large"),
 	},

@@ -16,7 +16,7 @@ var Torchtune = program.Program{
 	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run full_", "tune run lora_", "tune run qat_", "tune run --n", "tune run knowledge_", "tune run generate", "tune run eleuther_"},
 	Steps: spelling{
 		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8"),
-		"lower_context":          say("Add `tokenizer.max_seq_len=2048` to the `tune run` command; null, the default, takes samples of any length."),
+		"lower_context":          say("Set `tokenizer.max_seq_len` in the `tune run` command, such as `tokenizer.max_seq_len=2048`; null, the default, takes samples of any length."),
 		"gradient_checkpointing": config("enable_activation_checkpointing: True\nenable_activation_offloading: True   # with it, saves more, slower"),
 		"optimizer_8bit":         config("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5"),
 		"offload_optimizer":      config("fsdp_cpu_offload: True   # distributed recipes"),
@@ -35,8 +35,8 @@ var Swift = program.Program{
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
-		"lower_context":          say("Add `--max_length 2048`: longer samples are dropped or cut as `--truncation_strategy` says. Vision models: `MAX_PIXELS=1003520` before the command decides more."),
-		"gradient_checkpointing": say("Leave `--gradient_checkpointing true`; vision towers: `--vit_gradient_checkpointing true`."),
+		"lower_context":          say("Lower `--max_length`, such as `--max_length 2048`: longer samples are dropped or cut as `--truncation_strategy` says. For vision models `MAX_PIXELS=1003520` before the command saves more."),
+		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`; for the vision tower add `--vit_gradient_checkpointing true`."),
 		"lower_resolution":       say("Set `MAX_PIXELS=1003520` (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`) before the command; the default is 16384 x 28 x 28 pixels an image."),
 		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of cards; one card: `zero2_offload`."),
 		"offload_optimizer":      say("Add `--deepspeed zero3_offload`."),
@@ -85,7 +85,7 @@ var ColossalAI = program.Program{
 	Proofs: []string{"colossalai/", "ColossalAI/", "coati/"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--batch_size 1` to your script (ColossalChat's train_sft.py: default 4)."),
-		"lower_context":          say("Add `--max_len 512` to your script."),
+		"lower_context":          say("Halve `--max_len` of your script."),
 		"gradient_checkpointing": say("Add `--grad_checkpoint`, or call `model.gradient_checkpointing_enable()` before the booster."),
 		"shard_training":         step.Paste("python", "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits"),
 		"offload_optimizer":      step.Paste("python", "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)"),

@@ -12,7 +12,7 @@ var mmSteps = spelling{
 	"gradient_accumulation":  config("optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer, accumulative_counts=4)"),
 	"gradient_checkpointing": say("Set `with_cp=True` in the backbone's dict of the config (ResNet, Swin and most others have it): `--cfg-options model.backbone.with_cp=True`."),
 	"lower_num_workers":      say("Add `--cfg-options train_dataloader.num_workers=2 train_dataloader.persistent_workers=False` to your command; before MMEngine: `data.workers_per_gpu=2`."),
-	"use_smaller_model":      say("Take a config with a smaller backbone: ResNet-50 for ResNet-101, Swin-T for Swin-L, or the -s or -tiny variant of the same model."),
+	"use_smaller_model":      say("Use a config with a smaller backbone: ResNet-50 for ResNet-101, Swin-T for Swin-L, or the -s or -tiny variant of the same model."),
 }
 
 var mmSources = program.Sources{
@@ -50,7 +50,7 @@ var (
 		Work: "vision", Edits: "flags", Language: "python",
 		Proofs: []string{"mmrotate/models/", "mmrotate/core/", "mmrotate/apis/", "mmrotate/structures/", "/mmrotate-", "/mmrotate/"},
 		Steps: spelling{
-			"lower_resolution": say("Cut the images into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
+			"lower_resolution": say("Cut the images into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and set the same scale in the pipeline."),
 		},
 		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
 		Cards: mmrotateCards,

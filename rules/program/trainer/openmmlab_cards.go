@@ -61,14 +61,14 @@ func noThreshold(c *ledger.Case) bool {
 }
 
 var assignOnCPU = cause.Cure{
-	Fix: "cpu_offload", Title: "Match crowded images in RAM", If: when.Not(noThreshold),
+	Fix: "cpu_offload", Title: "Match crowded images on the CPU (gpu_assign_thr)", If: when.Not(noThreshold),
 	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only images with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
 	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such images; the same result.",
 }
 
 // overlapsOnCPU is the same in those releases.
 var overlapsOnCPU = cause.Cure{
-	Fix: "cpu_offload", Title: "Match in RAM", If: noThreshold,
+	Fix: "cpu_offload", Title: "Match the boxes on the CPU", If: noThreshold,
 	Told: "`gpu_assign_thr=200` in the assigner's dict, if your release takes it (1.0 and later); else in `assign` of max_iou_assigner.py `overlaps = bbox_overlaps(bboxes.cpu(), gt_bboxes.cpu()).to(bboxes.device)`.",
 	Cost: "Slower; the same result.",
 }
@@ -78,33 +78,33 @@ const fullest = `python -c "import json, collections as c; print(c.Counter(a['im
 
 var fewerBoxes = cause.Cure{
 	If:  func(c *ledger.Case) bool { return !c.In("mmrotate") },
-	Fix: "lower_resolution", Title: "Fewer objects in one image",
-	Told: "See which images are that full, then cut those into tiles, or put `RandomCrop` into the train_pipeline: objects and anchors both become fewer.",
+	Fix: "lower_resolution", Title: "Cut crowded images into tiles, or train on crops",
+	Told: "This lists the images with the most objects. Cut them into tiles, or put `RandomCrop` into the train_pipeline: a crop has fewer objects and anchors.",
 	Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut.",
 }
 
 var fewerInTiles = cause.Cure{
 	If:  func(c *ledger.Case) bool { return c.In("mmrotate") },
-	Fix: "lower_resolution", Title: "Fewer objects in one tile",
-	Told: "Split again into smaller tiles, tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each; the fullest are the last of this list:",
+	Fix: "lower_resolution", Title: "Split the images into smaller tiles",
+	Told: "Use tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each. This lists the fullest tiles last:",
 	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to go through.",
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one image[[; and {outside} of the {total} is held outside it, perhaps by an old run]].[[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image.]] Several of that size exist at once, and one crowded image is enough, so it strikes at a random step."
-	assignNot   = "A smaller batch: images are matched one at a time."
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one image.[[ {outside} of the {total} is held outside this program, perhaps by an old run.]][[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image.]] Several matrices of that size exist at once, and one crowded image is enough, so it can fail at any step."
+	assignNot   = ""
 )
 
 var mmdetCards = []cause.Card{
 	{
 		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching predictions to the objects of one image", Figures: filled,
-		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one image, several of them at once. {asked} means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
-		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it. A smaller batch: images are matched one at a time.",
+		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one image, several of them at once. {asked} usually means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
+		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it.",
 		Cures: []cause.Cure{
 			fewerBoxes,
 			freeOthers,
-			{Fix: "lower_batch_size", Title: "A smaller batch leaves more for the matrix"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"},
 		},
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
 	},
@@ -114,13 +114,13 @@ var mmdetCards = []cause.Card{
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
 			assignOnCPU, overlapsOnCPU, freeOthers, fewerBoxes, fewerInTiles,
-			{Fix: "upgrade_version", If: noThreshold, Title: "A newer release", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded images to RAM; 2.x also computes overlaps in 16 bit."},
-			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
+			{Fix: "upgrade_version", If: noThreshold, Title: "Update MMDetection", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded images to the CPU; 2.x can also compute overlaps in 16 bit."},
+			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Compute the overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
 	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
-		"It failed in the network's own work on a batch. Images are scaled to about 1333 x 800, and the batch of the config is that of ONE card; the usual two take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
+		"Most configs scale images to about 1333 x 800, and the batch of the config is that of ONE card. The usual two images take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
 		"More cards: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }
@@ -129,12 +129,12 @@ var mmrotateCards = []cause.Card{
 	{
 		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
-		Means: assignMeans + " Aerial tiles with thousands of ships or cars are the usual ones.", Not: assignNot,
+		Means: assignMeans + " Aerial tiles with thousands of ships or cars are usual examples.", Not: assignNot,
 		Cures:   []cause.Cure{assignOnCPU, freeOthers, fewerInTiles},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
 	},
 	stepCard("mmrotate/step", []string{"mmrotate/models/"},
-		"It failed in the network's own work on a batch. Tiles are 1024 x 1024, and the batch of the config is that of ONE card.",
+		"Tiles are usually 1024 x 1024, and the batch of the config is that of ONE card.",
 		"More cards: each gets the same batch.", "mmrotate/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }
@@ -154,26 +154,26 @@ var mmsegCards = []cause.Card{
 		Means: "Testing in mode 'whole' takes the image as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be an image of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
 		Not:   "A smaller training batch: testing takes one image at a time.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Slide a window over it", Told: "Add to your command of tools/test.py (for crops of 512; take your config's crop_size). The network's own work then has one size; the scores of the whole image stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
-			{Fix: "use_smaller_model", Title: "Still too large: test tiles, join masks", Kind: "text", Text: "Cut images of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
-			{Fix: "cpu_offload", Title: "Once in a while: on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
+			{Fix: "lower_resolution", Title: "Test with a sliding window (mode=slide)", Told: "Add to your command of tools/test.py; replace 512 by your config's crop_size. The network then sees one crop at a time; the scores of the whole image stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "use_smaller_model", Title: "Segment tiles and join the masks", Kind: "text", Text: "Cut images of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
+			{Fix: "cpu_offload", Title: "Run it on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
 	},
 	{
 		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one image", Figures: pixels(19),
-		Means: "The window slides, but the scores of all classes are kept at the image's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]]. The windows are not what is too large.",
-		Not:   "A smaller crop_size or stride: the stitched scores stay as large.",
+		Means: "The window slides, but the scores of all classes are kept at the image's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]].",
+		Not:   "A smaller crop_size: the stitched scores stay as large.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and bring each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
-			{Fix: "lower_resolution", Title: "Or cut the image before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
-			{Fix: "bigger_gpu", Title: "Or a card with about three times {asked} free", Kind: "text", Text: "That many hold this image: the sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
+			{Fix: "cpu_offload", Title: "Stitch in system memory (RAM)", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and move each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
+			{Fix: "lower_resolution", Title: "Cut the image into tiles before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
+			{Fix: "bigger_gpu", Title: "Use a card with about three times {asked} free", Kind: "text", Text: "The sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
 	},
 	stepCard("mmseg/step", []string{"mmseg/models/"},
-		"It failed in a batch of crops. crop_size squared x the batch of ONE card decides; for the loss the scores of all classes are scaled up to the crop, which weighs with 150 classes.",
+		"crop_size squared x the batch of ONE card decides. For the loss the scores of all classes are scaled up to the crop, which is large with 150 classes.",
 		"More cards: each gets the same batch.", "mmsegmentation/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }

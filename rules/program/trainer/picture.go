@@ -13,7 +13,7 @@ var Pictures = program.Program{
 		cause.BatchTooLarge: pictureWork, cause.OversizedAllocation: pictureWork,
 		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: cause.Foremost}}, pictureModel...),
 	},
-	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep a part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
+	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
 	Costs:  map[string]string{"lower_resolution": "Detail; 768 or 512 is enough for most styles.", "lowvram_mode": "Slower; much system memory.", "use_lower_quant": "Hardly any quality."},
 }
 
@@ -84,15 +84,15 @@ var DiffusersTrain = program.Program{
 	Proofs: []string{"train_dreambooth_", "train_text_to_image", "train_instruct_pix2pix", "train_t2i_adapter", "train_cogvideox", "train_unconditional.py", "examples/controlnet/train_controlnet", "examples/dreambooth/", "examples/text_to_image/", "train_textual_inversion", "examples/textual_inversion/"},
 	Steps: spelling{
 		"gradient_checkpointing": say("Add `--gradient_checkpointing`."),
-		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` where the script has it; and start with accelerate and a DeepSpeed ZeRO-2 config that offloads the optimizer if it is still too much."),
+		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` where the script has it. If that is not enough, start it with accelerate and a DeepSpeed ZeRO-2 config that offloads the optimizer."),
 		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
-		"lower_resolution":       say("Add `--resolution 512`."),
+		"lower_resolution":       say("Lower `--resolution`: half of it needs about a quarter for activations."),
 		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes)."),
 		"mixed_precision":        say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
 		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` where the script has it; PyTorch 2 does as much by itself."),
 		"use_lower_quant":        say("Train the LoRA variant of the script instead of the full model: the base stays frozen in 16 bit."),
 	},
-	Titles: map[string]string{"use_lower_quant": "Train a LoRA instead of the whole model", "lowvram_mode": "All savings of the script at once"},
+	Titles: map[string]string{"use_lower_quant": "Train a LoRA instead of the whole model", "lowvram_mode": "Turn on checkpointing, 8-bit Adam and bf16"},
 	Costs:  map[string]string{"use_lower_quant": "For most purposes the same.", "lowvram_mode": "Slower steps; the same result."},
 	Like:   []*program.Program{&Pictures},
 	Cards:  diffusersTrainCards,

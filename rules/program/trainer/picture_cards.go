@@ -1,6 +1,9 @@
 package trainer
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -10,7 +13,7 @@ import (
 // pictureStep is a card on a training step that did not fit.
 func pictureStep(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
 	k := stepCard(id, said, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory[[ ({total})]] in a training step"
+	k.Headline = "ran out of graphics memory[[ ({total})]][[ {while}]]"
 	return k
 }
 
@@ -30,12 +33,17 @@ func diffusersAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(c, own, changes...)}}
 			}
 		}
-		return []step.Step{{Kind: "text", Text: "Added to the command (or changed in it):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "Add to the command, or change in it:"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}
 }
 
+// wholeModel: the script that failed is not one for LoRAs already.
+func wholeModel(c *ledger.Case) bool {
+	return !slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.Contains(f.File, "lora") })
+}
+
 var diffusersLean = cause.Cure{
-	Fix: "gradient_checkpointing", Title: "All of the script's savings together", Cost: "About a third slower.",
+	Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, 8-bit Adam and bf16", Cost: "About a third slower.",
 	Steps: diffusersAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_accumulation_steps", Value: "4"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--use_8bit_adam"}, step.Change{Flag: "--mixed_precision", Value: "bf16"}),
 }
 
@@ -44,14 +52,13 @@ var oneTrainerCards = []cause.Card{
 		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"},
 		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
-		Means:    "No step had run. The data type of transformer and text encoders, and the fraction of layers that stays in RAM, decide that.",
-		Not:      "Local Batch Size or Resolution: no image is there yet.",
+		Means:    "It failed while the model was put on the card. The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.",
 		Cures:    []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
 		Sources:  []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
 	pictureStep("onetrainer/step", []string{"GenericTrainer.py", "modules/trainer/"},
-		"A training step did not fit: activations of the batch at the chosen resolution, beside the model. Without gradient checkpointing they are several times as large.",
-		"Rank of the LoRA: it is a small part.", "OneTrainer/modules/ui/BaseTrainingTabView.py",
+		"The activations of the batch at the chosen resolution did not fit beside the model. Without gradient checkpointing they are several times as large.",
+		"", "OneTrainer/modules/ui/BaseTrainingTabView.py",
 		cause.Cure{Fix: "gradient_checkpointing"}, cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
@@ -63,22 +70,20 @@ func aiToolkitElsewhere(c *ledger.Case) bool {
 var aiToolkitCards = []cause.Card{
 	{
 		ID: "ai-toolkit/others-hold", Kinds: []fact.Kind{fact.TorchAlloc}, If: aiToolkitElsewhere, Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "was put on a card that others hold: {others%} of it is theirs",
-		Means:    "This process has {mine} on it, others {others} of {total}. If your file names another card (`device: cuda:1` and so on): parts of the loaders and of libraries go to the first visible card all the same, so hiding the others is what works.",
-		Not:      "A smaller batch, resolution or quantisation: nearly nothing of this card is the training's.",
+		Headline: "ran out on a card of which others hold {others%}",
+		Means:    "This process holds {mine}, others {others} of {total}. If your file names another card (`device: cuda:1` and so on), parts of the loaders and libraries still use the first visible card. Hiding the other cards helps.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Show it only the free card", Told: "3 stands for that card's number in `nvidia-smi`; `device: cuda:0` in the file then.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/YOURS.yaml", Cost: "None."},
-			{Fix: "kill_stale_process", Title: "Or end what holds it, if it is yours", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its work."},
-			{Fix: "restart_session", Title: "An earlier run that did not end", Told: "`ps aux | grep run.py`; end it before the next start.", Cost: "Free."},
+			{Fix: "select_gpu", Title: "Show it only the free card (CUDA_VISIBLE_DEVICES)", Told: "Replace 3 by the free card's number in `nvidia-smi`; the file then needs `device: cuda:0`.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/YOURS.yaml", Cost: "None."},
+			{Fix: "kill_stale_process", Title: "End what holds it, if it is yours", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its work."},
+			{Fix: "restart_session", Title: "End an earlier run that still exists", Told: "`ps aux | grep run.py` shows it; end it before the next start.", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/ostris/ai-toolkit/issues/277"},
 	},
 	{
 		ID: "ai-toolkit/load", Kinds: refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
 		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] before the first step, while it loaded the model",
-		Means:    "It was being loaded or quantised. Without low_vram the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
-		Not:      "A smaller rank or resolution: training had not begun.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+		Means:    "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Quantise in system memory (low_vram)", Kind: "config", Text: "model:\n  quantize: true\n  low_vram: true", Cost: "Loading takes longer; RAM for 16 bit."},
 			lookFirst,
@@ -87,8 +92,8 @@ var aiToolkitCards = []cause.Card{
 		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
 	},
 	pictureStep("ai-toolkit/step", []string{"BaseSDTrainProcess.py", "SDTrainer.py", "hook_train_loop"},
-		"A training step did not fit. Steps of the largest resolution bucket decide: with [512, 768, 1024] some steps fit and others do not. Newer releases skip a batch and give up after three in a row.",
-		"Rank of the LoRA: it is a small part.", "ai-toolkit/jobs/process/BaseSDTrainProcess.py",
+		"Steps of the largest resolution bucket decide: with [512, 768, 1024] some steps can fit and others not. Newer releases skip a batch and give up after three in a row.",
+		"", "ai-toolkit/jobs/process/BaseSDTrainProcess.py",
 		cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "use_lower_quant"}),
 }
 
@@ -97,11 +102,10 @@ var diffusersTrainCards = []cause.Card{
 		ID: "diffusers-train/validation", Kinds: refused, Said: []string{"in log_validation", "log_validation("},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it made validation images",
-		Means:    "Training itself runs; the images in between did not fit: the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
-		Not:      "A smaller training batch: validation does not depend on it.",
+		Means:    "The validation images did not fit: for them the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt`, and look at checkpoints in a run of their own.", Cost: "No images while it trains."},
-			{Fix: "lower_batch_size", Title: "Or one image at a time", Told: "`--num_validation_images 1` instead of 4.", Cost: "Fewer to judge by."},
+			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt`, and make images from the checkpoints afterwards.", Cost: "No images while it trains."},
+			{Fix: "lower_batch_size", Title: "Make one validation image (--num_validation_images 1)", Told: "The default is 4.", Cost: "Fewer to judge by."},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
@@ -110,25 +114,26 @@ var diffusersTrainCards = []cause.Card{
 		ID: "diffusers-train/class-images", Kinds: refused, Said: []string{"Generating class images"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory before training, while it generated class images",
-		Means:    "They are made for prior preservation, `--sample_batch_size` (4 unless set) at once, by a whole pipeline on the card.",
+		Means:    "They are made for prior preservation by a whole pipeline on the card, `--sample_batch_size` (default 4) at once.",
 		Not:      "--train_batch_size: training had not begun.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Generate one image at a time", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
-			{Fix: "stream_dataset", Title: "Bring your own class images", Told: "Put as many images as `--num_class_images` says into `--class_data_dir`: none is generated then.", Cost: "Collecting them."},
+			{Fix: "lower_batch_size", Title: "Generate one image at a time (--sample_batch_size 1)", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
+			{Fix: "stream_dataset", Title: "Provide your own class images", Told: "Put as many images as `--num_class_images` says into `--class_data_dir`; then none is generated.", Cost: "Collecting them."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth.py"},
 	},
 	{
 		ID: "diffusers-train/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
 		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the first step of the optimizer",
-		Means:    "Forward and backward pass fitted, Adam's values did not: 8 bytes for each trained parameter. All of SDXL's UNet has 2.6 billion of them: 20 GB.",
-		Not:      "A lower resolution: weights and optimizer stay as large.",
-		Cures:    []cause.Cure{{Fix: "optimizer_8bit", Title: "8-bit Adam: a quarter of it", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "None that shows; needs bitsandbytes."}, {Fix: "use_lower_quant"}, diffusersLean},
+		Headline: "ran out of graphics memory in the optimizer",
+		Means:    "Adam's values did not fit: 8 bytes for each trained parameter, made in the first step. SDXL's whole UNet has 2.6 billion parameters: 20 GB.",
+		Cures:    []cause.Cure{{Fix: "optimizer_8bit", Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
 		Sources:  []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
 	},
 	pictureStep("diffusers-train/step", []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "train_instruct_pix2pix", "train_textual_inversion", "textual_inversion.py"},
-		"A training step did not fit. The scripts train in 32 bit with all activations kept unless told otherwise: checkpointing, 16 bit and 8-bit Adam together take it to a fraction.",
-		"`--gradient_accumulation_steps` alone: the batch on the card stays.", "diffusers/examples/dreambooth/train_dreambooth.py",
-		diffusersLean, cause.Cure{Fix: "lower_resolution", Title: "Smaller images", Steps: diffusersAdds(step.Change{Flag: "--resolution", Value: "512"}), Cost: "Less detail learned."}, cause.Cure{Fix: "use_lower_quant"}),
+		"By default the scripts train in 32 bit and keep all activations. Gradient checkpointing, 16 bit and 8-bit Adam together need a fraction of that.",
+		"`--gradient_accumulation_steps` alone: the batch on the card stays the same.", "diffusers/examples/dreambooth/train_dreambooth.py",
+		diffusersLean, cause.Cure{Fix: "lower_resolution", Title: "Lower --resolution", Steps: func(c *ledger.Case) []step.Step {
+			return diffusersAdds(step.Change{Flag: "--resolution", Value: halved(c, "512", "resolution")})(c)
+		}, Cost: "Less detail learned."}, cause.Cure{Fix: "use_lower_quant", If: wholeModel}),
 }

@@ -22,7 +22,7 @@ var SparseConv = program.Program{
 		"lower_resolution": say("Raise the voxel size of your config by a half, such as 0.02 to 0.03 m (`voxel_size`, `VOXEL_SIZE`; SoftGroup and PointGroup: `scale: 50` is 0.02 m, 33 is 0.03)."),
 		"lower_batch_size": say("Batch 1 first, to see that it runs at all (`batch_size`, `--batch_size`, `samples_per_gpu`)."),
 	},
-	Titles: map[string]string{"lower_resolution": "Larger voxels"},
+	Titles: map[string]string{"lower_resolution": "Use larger voxels"},
 	Costs:  map[string]string{"lower_resolution": "Fine structure."},
 	Like:   []*program.Program{&DataAside, &Vision},
 	Cards:  sparseCards,
@@ -34,12 +34,11 @@ var sparseCards = []cause.Card{{
 		return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && ledger.NeverFits(c) == ""
 	},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in a sparse convolution", Figures: filled,
-	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index, so that the number of points and the voxel size decide: half the voxel is up to four times as many on surfaces. Scenes differ, and the densest of a batch strikes at a random step; old spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: others are not the reason.]]",
-	Not:   "Allocator settings, if a dense scene is too large: it asks for more at once.",
+	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index. So the number of points and the voxel size decide: half the voxel size makes up to four times as many voxels on surfaces. The densest scene decides, at whatever step it comes. spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: closing others gains little.]]",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Limit the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points for training (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and batch 1 to begin with. Print the count of each scene to see the densest.", Cost: "Less context; slower per sample."},
+		{Fix: "lower_batch_size", Title: "Limit the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and start with batch 1. Print the number of points of each scene to find the densest.", Cost: "Less context; slower per sample."},
 		{Fix: "lower_resolution"},
-		{Fix: "mixed_precision", Title: "16 bit for the features", Told: "spconv 2 and TorchSparse compute in it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
+		{Fix: "mixed_precision", Title: "Turn on mixed precision (16 bit)", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
 	},
 	Sources: []string{"https://github.com/traveller59/second.pytorch/issues/82", "https://github.com/drprojects/superpoint_transformer/issues/144", "https://github.com/vLAR-group/GrowSP/issues/9", "https://github.com/tianweiy/CenterPoint/issues/2"}, Solved: 1,
 }}
@@ -52,7 +51,7 @@ var StableBaselines = program.Program{
 	Steps: spelling{
 		"lower_batch_size": step.Paste("python", "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)   # your algorithm; default 1_000_000"),
 	},
-	Titles: map[string]string{"lower_batch_size": "A smaller replay buffer"},
+	Titles: map[string]string{"lower_batch_size": "Lower buffer_size of the replay buffer"},
 	Costs:  map[string]string{"lower_batch_size": "Older experience is forgotten sooner."},
 	Cards:  baselinesCards,
 }
@@ -77,13 +76,13 @@ func replay(c *ledger.Case) map[string]string {
 
 var baselinesCards = []cause.Card{{
 	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in RAM", Figures: replay,
-	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, are {asked}]]. There are two such arrays, for observations and for what follows them. Nothing was learned yet; the graphics card plays no part.",
-	Not:   "A smaller batch_size or a larger graphics card: the buffer is in the computer's memory.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in system memory (RAM)", Figures: replay,
+	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, need {asked}]]. There are two such arrays, for the observations and the next observations.",
+	Not:   "A smaller batch_size or a larger graphics card: the buffer is in system memory (RAM).",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "A smaller buffer", Told: "[[100,000 steps are {smaller}, twice. ]]Your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
-		{Fix: "stream_dataset", Title: "Keep each frame once", Told: "It halves the buffer; add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
-		{Fix: "lower_resolution", Title: "Smaller observations", Kind: "text", Text: "Images as uint8, grey, 84 x 84 (AtariWrapper): a float32 one is four times as large, three colours three times.", Cost: "Detail."},
+		{Fix: "lower_batch_size", Title: "Lower buffer_size", Told: "[[100,000 steps need {smaller}, twice. ]]With your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
+		{Fix: "stream_dataset", Title: "Keep each frame once (optimize_memory_usage)", Told: "It halves the buffer. Add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
+		{Fix: "lower_resolution", Title: "Shrink the observations", Kind: "text", Text: "Use uint8 images in grey, 84 x 84 (AtariWrapper): float32 is four times as large, three colours three times.", Cost: "Detail."},
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/common/off_policy_algorithm.py"},
 }}

@@ -27,7 +27,7 @@ var Reinforced = program.Program{
 			{Fix: "use_lora", Fit: cause.MayHelp},
 		},
 	},
-	Titles: map[string]string{"lower_gpu_memory_utilization": "Leave the trainer more of each card", "offload_optimizer": "Move weights and optimizer out while generating"},
+	Titles: map[string]string{"lower_gpu_memory_utilization": "Lower the engine's share (gpu_memory_utilization)", "offload_optimizer": "Offload weights and optimizer to system memory"},
 	Costs:  map[string]string{"lower_gpu_memory_utilization": "A smaller cache: generation is slower.", "offload_optimizer": "Slower steps; much system memory."},
 }
 

@@ -17,10 +17,10 @@ var (
 		Proofs:  []string{"biapy/engine/", "biapy/_biapy.py", "BiaPy/main.py"},
 		Steps: spelling{
 			"lower_batch_size":  say("In the YAML file, or in the GUI: `TRAIN.BATCH_SIZE: 1`."),
-			"lower_resolution":  say("A smaller `DATA.PATCH_SIZE`, such as (128, 128, 1) in 2D or (40, 64, 64, 1) in 3D."),
+			"lower_resolution":  say("In the YAML file a smaller `DATA.PATCH_SIZE`, such as (128, 128, 1) in 2D or (40, 64, 64, 1) in 3D."),
 			"lower_num_workers": say("In the YAML file `SYSTEM.NUM_WORKERS: 0` (GUI: number of workers), and `DATA.TRAIN.IN_MEMORY: False`, `DATA.VAL.IN_MEMORY: False`: by default all images lie in RAM."),
 		},
-		Titles:   map[string]string{"lower_num_workers": "No workers, and the images not in RAM", "lower_resolution": "Smaller patches"},
+		Titles:   map[string]string{"lower_num_workers": "Use no workers, and do not keep the images in RAM", "lower_resolution": "Use smaller patches"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
 	}
 	// YOLOX is Megvii's.
@@ -29,12 +29,12 @@ var (
 		Sources: program.Sources{"YOLOX/tools/train.py": "--batch-size --fp16 --occupy --cache", "YOLOX/yolox/exp/yolox_base.py": "data_num_workers input_size multiscale_range"},
 		Proofs:  []string{"yolox/core/", "yolox/models/", "yolox/exp/", "yolox/utils/", "yolox.core."},
 		Steps: spelling{
-			"lower_batch_size":  say("`-b 8` in your command of tools/train.py (it is the batch of all cards together), and without `-o`, which takes 90 % of the card in advance."),
-			"lower_resolution":  say("Behind the other options: `input_size \"(416, 416)\"`; and `multiscale_range 0`, for sizes change from step to step."),
+			"lower_batch_size":  say("Halve `-b` in your command of tools/train.py (it is the batch of all cards together), and leave out `-o`, which takes 90 % of the card in advance."),
+			"lower_resolution":  say("After the other options: `input_size \"(416, 416)\"` (default 640) and `multiscale_range 0`, because the size changes from step to step."),
 			"mixed_precision":   say("Add `--fp16`."),
-			"lower_num_workers": say("Behind the other options: `data_num_workers 1`; and without `--cache`, which keeps the images in RAM."),
+			"lower_num_workers": say("After the other options: `data_num_workers 1`; and leave out `--cache`, which keeps the images in RAM."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "A smaller batch (-b)"},
+		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (-b)"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
 	}
 	// BasicSR trains networks that enlarge or restore pictures: EDSR, SwinIR, HAT,
@@ -44,11 +44,11 @@ var (
 		Sources: program.Sources{"BasicSR/options/train/EDSR/train_EDSR_Mx2.yml": "batch_size_per_gpu num_worker_per_gpu gt_size val_freq"},
 		Proofs:  []string{"basicsr/train.py", "basicsr/models/", "basicsr/data/"},
 		Steps: spelling{
-			"lower_batch_size":  say("In the options file: `batch_size_per_gpu`, half of it."),
-			"lower_resolution":  say("In the options file: `gt_size`, a multiple of the scale: half is a quarter of the memory. It fails in validation: those images go in whole; smaller ones, or a larger `val_freq` until then."),
+			"lower_batch_size":  say("In the options file halve `batch_size_per_gpu`."),
+			"lower_resolution":  say("In the options file halve `gt_size` (a multiple of the scale): a quarter of the memory. If it fails in validation: those images go in whole, so use smaller ones."),
 			"lower_num_workers": say("In the options file: `num_worker_per_gpu: 1`, `prefetch_mode: ~`."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Smaller crops (gt_size)"},
+		Titles:   map[string]string{"lower_resolution": "Use smaller crops (gt_size)"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
 	}
 	// NeRFPyTorch is the first NeRF in PyTorch, of which many others are made.
@@ -57,10 +57,10 @@ var (
 		Sources: program.Sources{"nerf-pytorch/run_nerf.py": "--N_rand --chunk --netchunk --N_samples --N_importance --half_res --factor"},
 		Proofs:  []string{"nerf-pytorch/", "run_nerf.py", "run_nerf_helpers.py"},
 		Steps: spelling{
-			"lower_batch_size": say("Training: `--N_rand 512` (rays in a step). Images rendered between: `--chunk 4096 --netchunk 16384` (rays and points at a time; the result is the same)."),
+			"lower_batch_size": say("In training lower `--N_rand` (rays in a step), such as 512. To render images: `--chunk 4096 --netchunk 16384` (rays and points at a time; the result is the same)."),
 			"lower_resolution": say("`--N_samples 32 --N_importance 64` take half as many points on each ray; `--half_res` or a larger `--factor` make the images smaller."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "Fewer rays and points at a time"},
+		Titles:   map[string]string{"lower_batch_size": "Lower the rays and points at a time"},
 		Remedies: plainVision, Like: []*program.Program{&DataAside, &Vision},
 	}
 	// RAFT is the optical flow of Teed and Deng, and what is made from it.
@@ -69,12 +69,12 @@ var (
 		Sources: program.Sources{"RAFT/demo.py": "--small --mixed_precision --alternate_corr", "RAFT/train.py": "--batch_size --image_size --mixed_precision"},
 		Proofs:  []string{"RAFT/core/", "core/raft.py", "core/corr.py"},
 		Steps: spelling{
-			"lower_batch_size":    say("Training: `--batch_size 2`."),
-			"lower_resolution":    say("Smaller images: the volume of all pairs grows with the square of the pixels, so half the width and height is a sixteenth. Training: `--image_size`."),
+			"lower_batch_size":    say("In training halve `--batch_size`."),
+			"lower_resolution":    say("Use smaller images (in training `--image_size`): the volume of all pairs grows with the square of the pixels, so half the width and height is a sixteenth."),
 			"efficient_attention": say("Add `--alternate_corr` (its extension is built once in alt_cuda_corr): no volume of all pairs is kept."),
 			"mixed_precision":     say("Add `--mixed_precision`."),
 		},
-		Titles: map[string]string{"efficient_attention": "Correlations on demand instead of the whole volume"},
+		Titles: map[string]string{"efficient_attention": "Compute correlations on demand (--alternate_corr)"},
 		Remedies: map[string][]cause.Remedy{
 			cause.OversizedAllocation: {{Fix: "lower_resolution", Fit: cause.Cures}, {Fix: "efficient_attention", Fit: cause.Cures}, {Fix: "mixed_precision", Fit: cause.MayHelp}},
 			cause.BatchTooLarge:       {{Fix: "lower_resolution", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(predicting)}, {Fix: "efficient_attention", Fit: cause.Helps}},
@@ -87,7 +87,7 @@ var (
 		Sources: program.Sources{"open_clip/src/open_clip_train/params.py": "--batch-size --accum-freq --grad-checkpointing --precision --workers --local-loss --gather-with-grad"},
 		Proofs:  []string{"open_clip_train", "open_clip/src/training/", "-m training.main"},
 		Steps: spelling{
-			"lower_batch_size":       say("`--batch-size` halved with `--accum-freq 2`: the loss sees as many pairs."),
+			"lower_batch_size":       say("Halve `--batch-size` and add `--accum-freq 2`: the loss sees as many pairs."),
 			"gradient_checkpointing": say("Add `--grad-checkpointing`; on several cards also `--local-loss --gather-with-grad`, so that no card holds the matrix of all pairs."),
 			"mixed_precision":        say("Add `--precision amp_bf16` (`amp` before RTX 30)."),
 			"lower_num_workers":      say("Add `--workers 2`."),
@@ -100,12 +100,12 @@ var (
 		Sources: program.Sources{"guided-diffusion/scripts/image_train.py": "--batch_size --microbatch --use_fp16", "guided-diffusion/guided_diffusion/script_util.py": "--use_checkpoint --image_size --num_channels --attention_resolutions"},
 		Proofs:  []string{"guided_diffusion/", "improved_diffusion/", "guided-diffusion/"},
 		Steps: spelling{
-			"lower_batch_size":       say("Training: `--microbatch 1`, which goes through the batch in pieces and changes no result. Sampling: `--batch_size 1`."),
+			"lower_batch_size":       say("In training add `--microbatch 1`: it goes through the batch in pieces, with the same result. In sampling: `--batch_size 1`."),
 			"gradient_checkpointing": say("Add `--use_checkpoint True`."),
 			"mixed_precision":        say("Add `--use_fp16 True`."),
 			"lower_resolution":       say("`--image_size 128`, or attention at fewer resolutions (`--attention_resolutions 16`); both need a training of their own."),
 		},
-		Titles: map[string]string{"lower_batch_size": "The batch in pieces (--microbatch)"},
+		Titles: map[string]string{"lower_batch_size": "Compute the batch in pieces (--microbatch)"},
 		Like:   []*program.Program{&Vision},
 	}
 	// CycleGAN is pytorch-CycleGAN-and-pix2pix and what is made from it.
@@ -114,8 +114,8 @@ var (
 		Sources: program.Sources{"pytorch-CycleGAN-and-pix2pix/options/base_options.py": "--batch_size --crop_size --load_size --preprocess --num_threads --netG"},
 		Proofs:  []string{"CycleGAN-and-pix2pix", "cycle_gan_model.py", "pix2pix_model.py"},
 		Steps: spelling{
-			"lower_batch_size":  say("`--batch_size 1`, its default."),
-			"lower_resolution":  say("Training: `--preprocess scale_width_and_crop --load_size 1024 --crop_size 256`, so that crops are trained on; the networks also take larger images later. Testing: `--preprocess scale_width --load_size 512`."),
+			"lower_batch_size":  say("Set `--batch_size 1`, the default."),
+			"lower_resolution":  say("Training: `--preprocess scale_width_and_crop --load_size 1024 --crop_size 256`, so that it trains on crops; the networks take larger images later. Testing: `--preprocess scale_width --load_size 512`."),
 			"use_smaller_model": say("`--netG resnet_6blocks` or `unet_128` where the task allows."),
 			"lower_num_workers": say("Add `--num_threads 1`."),
 		},
@@ -127,12 +127,12 @@ var (
 		Sources: program.Sources{"SlowFast/slowfast/config/defaults.py": "TRAIN TEST BATCH_SIZE DATA_LOADER NUM_WORKERS DATA NUM_FRAMES TRAIN_CROP_SIZE MIXED_PRECISION NUM_GPUS"},
 		Proofs:  []string{"slowfast/models/", "slowfast/utils/", "slowfast/datasets/", "tools/run_net.py"},
 		Steps: spelling{
-			"lower_batch_size":  say("Behind the other options: `TRAIN.BATCH_SIZE 4 TEST.BATCH_SIZE 4` (of all cards together; it must divide by NUM_GPUS), with the learning rate lowered alike."),
-			"lower_resolution":  say("`DATA.NUM_FRAMES 16 DATA.TRAIN_CROP_SIZE 192`: half the frames is half."),
+			"lower_batch_size":  say("After the other options: half of your `TRAIN.BATCH_SIZE` and `TEST.BATCH_SIZE` (of all cards together; divisible by NUM_GPUS), and lower the learning rate by the same factor."),
+			"lower_resolution":  say("Halve `DATA.NUM_FRAMES`, or lower `DATA.TRAIN_CROP_SIZE`, such as 192 for 224: half the frames need half of the memory."),
 			"mixed_precision":   say("`TRAIN.MIXED_PRECISION True`."),
 			"lower_num_workers": say("`DATA_LOADER.NUM_WORKERS 0`: each worker decodes whole videos."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Fewer frames, smaller crops"},
+		Titles:   map[string]string{"lower_resolution": "Use fewer frames or smaller crops"},
 		Remedies: plainVision, Like: []*program.Program{&Vision},
 	}
 )

@@ -7,12 +7,14 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // rebuilt compiles the extensions anew for the card that is there.
 var rebuilt = cause.Cure{
-	Fix: "upgrade_version", Title: "Build the extensions for THIS card", Told: "On the machine that trains, in the repository's folder; delete `build` in both folders first. 8.6 stands for your card: 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
+	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "On the machine that trains, in the repository's folder; delete `build` in both submodules first. Replace 8.6 by your card's: 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
 	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
 }
 
@@ -35,18 +37,17 @@ func grown(c *ledger.Case) map[string]string {
 	}
 	if n := ledger.Requested(c) / (45 * 4); n > 300_000 && c.Near("densify_and_split", "densify_and_clone", "densify_and_prune") && ledger.NeverFits(c) == "" {
 		// While Gaussians are added or pruned, the largest piece is their colour.
-		out["millions"], out["now"] = "", fmt.Sprintf("%s is the colour (45 values) of %.1f million, which take %s with gradient and Adam; the rest is images and work.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
+		out["millions"], out["now"] = "", fmt.Sprintf("%s would be the colour (45 values) of %.1f million Gaussians, which take %s with gradient and Adam.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
 	}
-	if looseReserve(c) {
-		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds lies unused in pieces, none large enough for %s: each densification makes all tensors again in another size.", c.Slack, c.Asked)
+	if unusedReserve(c) {
+		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds is unused but in pieces, none large enough for %s: each densification makes all tensors again in another size.", c.Slack, c.Asked)
 	}
 	return out
 }
 
-// looseReserve: the allocator's reserve would cover what was refused, and a
-// setting of its own can win it.
-func looseReserve(c *ledger.Case) bool {
-	return reader.HasExpandableSegments(c) && c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes
+// unusedReserve: the allocator's reserve would cover what was refused.
+func unusedReserve(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes
 }
 
 // counted says of how many Gaussians a refused tensor of two numbers each is.
@@ -62,11 +63,10 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
-		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060, so that 500 are 9.5 GiB. No Gaussian was trained yet.[[ {mine} of {full} is this program's own.]]",
-		Not:   "`--densify_grad_threshold`: it counts once training runs.",
+		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
-			{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical ones, or split a large scene into parts.", Cost: "Gaps where images are missing."},
+			{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
@@ -74,22 +74,22 @@ var splatCards = []cause.Card{
 		ID: "gaussian-splatting/raster-absurd", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rasterize_gaussians", "_RasterizeGaussians", "diff_gaussian_rasterization/__init__.py", "diff_gaussian_rasterization"},
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
-		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
-		Not:   "Smaller images or a bigger card: the size is no size.",
+		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that this count is wrong. Usually the kernel did not run, because the extension was compiled for another card or CUDA version. Less often, poses are broken or Gaussians cover every tile.",
+		Not:   "Smaller images or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
 			rebuilt,
-			{Fix: "fix_shape", Title: "If it stays: let the kernel check itself", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then look at what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
-			{Fix: "select_gpu", Title: "See which card and which CUDA meet here", Told: "The compiler's release must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must have held the card's capability when the extension was built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
+			{Fix: "fix_shape", Title: "If it stays: run with --debug and check the inputs", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then check what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
+			{Fix: "select_gpu", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
 	{
 		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not put the point cloud on the card, before training began",
-		Means: "It failed where distances between the points of the cloud are computed (simple-knn), a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError: RAM is not what is short. Two reasons are usual: the extension was built for another card or CUDA, or the images, loaded just before, already fill this one.",
-		Not:   "More RAM or a larger page file: it is the card's memory.",
+		Means: "It failed where distances between the points of the cloud are computed (simple-knn), which needs a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError. Two reasons are usual: the extension was built for another card or CUDA version, or the images, loaded just before, already fill this card.",
+		Not:   "More RAM or a larger page file: the card refused.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Look how full the card is when it fails", Told: "Nearly empty: go to 2. Nearly full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
+			{Fix: "kill_stale_process", Title: "See how full the card is when it fails", Told: "Nearly empty: rebuild the extensions. Nearly full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
 			rebuilt,
 			{Fix: "lower_resolution"},
 		},
@@ -98,24 +98,24 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/statistics", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"add_densification_stats", "max_radii2D[", "xyz_gradient_accum"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }, Figures: counted,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
-		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, not the scene too large: as a rule the rasteriser and the Python code are of different versions, or it was compiled for another CUDA or card, so that its kernel left garbage.",
-		Not:   "Smaller images, `--data_device cpu`, fewer Gaussians, a bigger card: the size is no size.",
+		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, and the scene is not too large. Usually the rasteriser and the Python code are of different versions, or the rasteriser was compiled for another CUDA version or card.",
+		Not:   "Smaller images, `--data_device cpu` or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the mask that goes in", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "A boolean for each Gaussian is right; indices, or a sum above their number, are not. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
-			{Fix: rebuilt.Fix, Title: "Take code and extensions from one checkout, and build them for this card", Told: "First `git submodule update --init --recursive`, and delete `build` in both folders. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
-			{Fix: "restart_session", Title: "See the line that really fails", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python train.py -s SCENE   # SCENE: as in your command", Cost: "Slow; for one try."},
+			{Fix: "fix_shape", Title: "Print the mask before the failing call", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "One boolean for each Gaussian is right; indices, or a sum above their number, are wrong. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
+			{Fix: rebuilt.Fix, Title: "Rebuild the extensions from the same checkout as the code", Told: "First `git submodule update --init --recursive`, and delete `build` in both folders. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
+			{Fix: "restart_session", Title: "Find the line that really fails", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python train.py -s SCENE   # SCENE: as in your command", Cost: "Slow; for one try."},
 		},
 		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "gaussian-splatting/train.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/587"},
 	},
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "grew more Gaussians than the card holds", Figures: grown,
-		Means: "[[{pieces} ]]Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million at most; the images have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
-		Not:   "Starting again at the same settings: the same scene grows to the same size. A smaller batch: it is one image a step.",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory: too many Gaussians, or too large images", Figures: grown,
+		Means: "[[{pieces} ]]In training, Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million Gaussians at most, less what the images take.]]",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: looseReserve, Title: "Let PyTorch grow its segments: densifying makes every tensor again", Cost: "none"},
-			{Fix: "cpu_offload", Title: "Take the images off the card"}, {Fix: "use_smaller_model"},
-			{Fix: "lower_resolution"},
+			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
+			{Fix: "use_smaller_model"},
+			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
 	},
@@ -125,7 +125,7 @@ var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
-		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it changes to RAM by itself.[[ {mine} of {full} is this program's own.]]",
+		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
@@ -133,31 +133,31 @@ var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out while rendering a whole image, not in training",
-		Means: "It failed while a whole image was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are worked off in chunks whose size is a setting.",
+		Means: "It failed while a whole image was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are processed in chunks; the size of a chunk decides.",
 		Not:   "train-num-rays-per-batch: rendering does not read it.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Smaller chunks of rays", Kind: "text", Text: "Add `--pipeline.model.eval-num-rays-per-chunk 4096`; a splat instead: render at a lower resolution.", Cost: "Slower."},
-			{Fix: "lower_resolution", Title: "Evaluate later, or smaller", Kind: "text", Text: "Training with the viewer: lower its Max Res. Without evaluation: `--steps-per-eval-all-images 1000000`.", Cost: "No metrics in between."},
+			{Fix: "lower_batch_size", Title: "Lower the rays per chunk (eval-num-rays-per-chunk)", Kind: "text", Text: "Add `--pipeline.model.eval-num-rays-per-chunk 4096`, then 2048. A splat has no chunks: render at a lower resolution.", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "Lower the viewer's resolution, or skip evaluation", Kind: "text", Text: "In the viewer lower Max Res. To skip evaluation of all images: `--steps-per-eval-all-images 1000000`.", Cost: "No metrics in between."},
 		},
 		Sources: []string{"nerfstudio/nerfstudio/models/base_model.py"},
 	},
 	stepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
-		"It failed in a training step. nerfacto: rays x samples decide, from the first step on. splatfacto: the number of Gaussians grows until stop-split-at, so that it dies thousands of steps into training.",
-		"A smaller number of steps alone, with splatfacto: most growth is early.", "nerfstudio/nerfstudio/models/splatfacto.py",
+		"nerfacto: rays x samples decide, from the first step on. splatfacto: the number of Gaussians grows until `stop-split-at`, and memory grows with it.",
+		"", "nerfstudio/nerfstudio/models/splatfacto.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var ganCards = []cause.Card{
 	stepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
-		"It failed in a training step. --batch is divided by the cards, and all of that share goes through at once unless --batch-gpu says less. The regularisation steps need more than the others.",
-		"--workers and --metrics: they do not count in a step.", "stylegan3/train.py",
+		"`--batch` is divided by the cards, and all of that share goes through at once unless `--batch-gpu` says less. The regularisation steps need more than the others.",
+		"--workers: they use system memory (RAM).", "stylegan3/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var fastaiCards = []cause.Card{
 	stepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
-		"It failed in a training step: bs x image size squared decides (bs is 64 unless you said otherwise), and more after unfreeze(). In a notebook the failed cell keeps its tensors, so that smaller batches fail as well until the kernel is restarted.",
+		"bs x image size squared decides (bs is 64 by default), and training needs more after unfreeze(). In a notebook the failed cell keeps its tensors, so smaller batches can fail too until the kernel is restarted.",
 		"`torch.cuda.empty_cache()` in the next cell: the traceback still holds the tensors.", "fastai/fastai/callback/fp16.py",
-		cause.Cure{Fix: "restart_session", Title: "Restart the kernel, then a smaller bs", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The session is lost; slower."},
+		cause.Cure{Fix: "restart_session", Title: "Lower bs; in a notebook restart the kernel first", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The session is lost; slower."},
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }

@@ -20,11 +20,10 @@ func joint(c *ledger.Case) map[string]string {
 var nemoCards = []cause.Card{
 	{
 		ID: "nemo/transducer", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"modules/rnnt.py", "RNNTJoint", "joint_after_projection", "rnnt_loss", "losses/rnnt"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out in the transducer's joint network", Figures: joint,
-		Means: "The joint computes a score for every frame x every text position x every word piece, the largest tensor by far: samples x time x text x vocabulary x 4 bytes.[[ {asked} are {samples} samples of 400 frames, 80 positions and 1,025 pieces, for instance.]] With fuse_loss_wer it works on fused_batch_size samples at a time (16 in the recipes), otherwise on the whole batch. The longest recordings of a batch decide.",
-		Not:   "A smaller encoder: the joint does not depend on it.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory in the transducer's joint network", Figures: joint,
+		Means: "The joint computes a score for every frame x every text position x every word piece, usually the largest tensor: samples x time x text x vocabulary x 4 bytes.[[ {asked} would be {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With fuse_loss_wer it works on fused_batch_size samples at a time (16 in the recipes), otherwise on the whole batch. The longest recordings decide.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4` to the command; the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
+			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4` to the command (then 1); the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
 			{Fix: "lower_context"},
 			{Fix: "mixed_precision"},
 		},
@@ -32,46 +31,45 @@ var nemoCards = []cause.Card{
 	},
 	{
 		ID: "nemo/transcribe", Kinds: refused, Said: []string{"in transcribe", "transcribe_speech.py", "_transcribe_forward"},
-		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on a long recording",
-		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card, whatever the batch.",
-		Not:   "batch_size=1, if one file alone is too long.",
+		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory while transcribing",
+		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card even at batch 1.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Attend locally", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Hardly any quality. FastConformer models."},
-			{Fix: "lower_batch_size", Title: "Or transcribe in chunks", Kind: "text", Text: "Use the scripts of examples/asr/asr_chunked_inference, or cut the file at pauses into pieces of some minutes.", Cost: "Words at the cuts may suffer."},
+			{Fix: "lower_context", Title: "Use local attention", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Hardly any quality; FastConformer models only."},
+			{Fix: "lower_batch_size", Title: "Transcribe in chunks", Kind: "text", Text: "Use the scripts of examples/asr/asr_chunked_inference, or cut the file at pauses into pieces of some minutes. With several files pass `batch_size=1` first.", Cost: "Words at the cuts may suffer."},
 		},
 		Sources: []string{"NeMo/examples/asr/asr_chunked_inference", "NeMo/docs/source/asr/results.rst"},
 	},
 	stepCard("nemo/step", []string{"nemo/collections/"},
-		"It failed in a training step. Samples of a batch are padded to the longest one, so that a single long recording decides; it can come at any step.",
-		"num_workers: workers take system memory.", "NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml",
+		"The samples of a batch are padded to the longest one, so a single long sample decides, and it can come at any step.",
+		"num_workers: workers use system memory (RAM).", "NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
 var espnetCards = []cause.Card{
 	stepCard("espnet/step", []string{"espnet2/train/trainer.py", "espnet/asr/pytorch_backend", "espnet2/tasks/"},
-		"It failed in a training step. batch_bins caps the elements of a batch, but a single utterance that is longer than that still goes in alone, and attention grows with its length squared.",
-		"batch_size, where batch_type is numel or length: batch_bins decides there.", "https://github.com/espnet/espnet/issues/2798",
+		"`batch_bins` caps the elements of a batch, but a single utterance that is longer still goes in alone, and attention grows with its length squared.",
+		"`batch_size`, where batch_type is numel or length: `batch_bins` decides there.", "https://github.com/espnet/espnet/issues/2798",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
 var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "skipped a batch that did not fit the card, and went on",
-		Means: "This is a warning: fairseq left that batch out and trains on.[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do no harm. Many do: it is the batches with the longest samples that are lost, each time, and ranks can fall out of step. --max-tokens is the batch of one card, padding counted (audio: samples).",
-		Not:   "More cards: each gets --max-tokens of its own. Ending other programs, allocator settings: batches of changing length need a margin.",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "skipped a batch that did not fit the card, and continued",
+		Means: "This is a warning: fairseq left that batch out and continues.[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do little harm. Many do: it is usually the batches with the longest samples that are lost. `--max-tokens` is the batch of one card, padding included (audio: samples).",
+		Not:   "More cards: each gets `--max-tokens` of its own.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Kind: "text", Text: "Halve `--max-tokens` (text: 4096 to 2048; wav2vec: 1500000 to 750000) and double `--update-freq`.", Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq`.", Cost: "Slower; the same result."},
 			{Fix: "mixed_precision"},
-			{Fix: "lower_context", Title: "Or cut the longest samples"},
+			{Fix: "lower_context", Title: "Skip or cut the longest samples"},
 		},
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
 	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a batch of --max-tokens",
-		Means: "A batch of --max-tokens did not fit; fairseq prints a table for every card, skips the batch once and gives up where it cannot. The limit is that of one card: it counts padded tokens (audio: samples).",
-		Not:   "More cards: each gets --max-tokens of its own.",
+		Means: "A batch did not fit. fairseq prints a table for every card, then tries to skip the batch and continue. \"CUDA OOMs\" in the table counts how often this has happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch of one card, padding included (audio: samples).",
+		Not:   "More cards: each gets `--max-tokens` of its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},
 			{Fix: "mixed_precision"},
@@ -80,7 +78,7 @@ var fairseqCards = []cause.Card{
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
 	stepCard("fairseq/step", []string{"fairseq/trainer.py", "fairseq/tasks/", "fairseq_cli/train.py"},
-		"It failed in a training step. --max-tokens is the batch of one card, padding counted; a large dictionary makes the output layer large as well.",
-		"More cards: each gets --max-tokens of its own.", "https://github.com/facebookresearch/fairseq/issues/1191",
+		"`--max-tokens` is the batch of one card, padding included; a large dictionary makes the output layer large as well.",
+		"More cards: each gets `--max-tokens` of its own.", "https://github.com/facebookresearch/fairseq/issues/1191",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }

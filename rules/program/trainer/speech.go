@@ -33,8 +33,8 @@ var NeMo = program.Program{
 	Sources: program.Sources{"NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml": "model.train_ds.batch_size model.train_ds.max_duration model.joint.fused_batch_size trainer.precision trainer.accumulate_grad_batches"},
 	Proofs:  []string{"nemo/collections/", "nemo/core/", "[NeMo W ", "[NeMo I ", "[NeMo E "},
 	Steps: spelling{
-		"lower_batch_size":  say("Add `model.train_ds.batch_size=8 trainer.accumulate_grad_batches=2` to the command, and `model.validation_ds.batch_size=8` if it dies in validation. Transducers: `model.joint.fused_batch_size=4` saves most."),
-		"lower_context":     say("Add `model.train_ds.max_duration=16.7`: longer utterances are left out. Transcribing: cut long files, or use the scripts of examples/asr/asr_chunked_inference."),
+		"lower_batch_size":  say("Halve `model.train_ds.batch_size` and double `trainer.accumulate_grad_batches` in the command; if it fails in validation, halve `model.validation_ds.batch_size`. For transducers `model.joint.fused_batch_size=4` saves most."),
+		"lower_context":     say("Lower `model.train_ds.max_duration` (seconds): longer utterances are left out. To transcribe, cut long files, or use the scripts of examples/asr/asr_chunked_inference."),
 		"mixed_precision":   say("Add `trainer.precision=bf16-mixed` (older releases: 16)."),
 		"lower_num_workers": say("Add `model.train_ds.num_workers=2`."),
 	},
@@ -49,7 +49,7 @@ var ESPnet = program.Program{
 	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration"},
 	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
 	Steps: spelling{
-		"lower_batch_size": config("batch_bins: 1000000   # half of what your config has\naccum_grad: 4         # twice of what it has"),
+		"lower_batch_size": config("batch_bins: 1000000   # half of what your config has\naccum_grad: 4         # twice what it has"),
 		"lower_context":    say("Leave out long utterances: `--max_wav_duration 20` of asr.sh (a new stage 4 is needed), or split them."),
 		"mixed_precision":  config("use_amp: true"),
 	},
@@ -71,11 +71,14 @@ var Fairseq = program.Program{
 	Beside: map[string][]string{"ran out of memory with exception": {"cudaoutofmemory"}},
 	Steps: spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
-			n := halved(c, "2048", "max_tokens")
-			return []step.Step{{Kind: "text", Text: "Set `--max-tokens " + n + "` and double `--update-freq`; dying in validation: `--max-tokens-valid " + n + "`."}}
+			n := halved(c, "", "max_tokens")
+			if n == "" {
+				return []step.Step{{Kind: "text", Text: "Halve `--max-tokens` and double `--update-freq`; if it fails in validation, lower `--max-tokens-valid`."}}
+			}
+			return []step.Step{{Kind: "text", Text: "Set `--max-tokens " + n + "` and double `--update-freq`; if it fails in validation, add `--max-tokens-valid " + n + "`."}}
 		},
 		"lower_context":          say("Add `--skip-invalid-size-inputs-valid-test` with a lower `--max-source-positions` and `--max-target-positions`: samples that are longer are skipped."),
-		"mixed_precision":        say("Add `--fp16`, or `--memory-efficient-fp16`, which keeps no 32-bit copy of the weights."),
+		"mixed_precision":        say("Add `--fp16`, or `--memory-efficient-fp16`, which also keeps no 32-bit copy of the weights."),
 		"gradient_checkpointing": say("Add `--checkpoint-activations` (Transformer models, 1.0 and later)."),
 		"lower_num_workers":      say("Add `--num-workers 1`."),
 	},

@@ -98,8 +98,8 @@ var withoutCheckpoints = []cause.Remedy{
 // LanguageModels is what trainers of language models share.
 var LanguageModels = program.Program{
 	Checks: map[string]string{"lower_context": stepChecked},
-	Titles: map[string]string{"lower_context": "Shorter samples"},
-	Costs:  map[string]string{"lower_context": "what is cut off is not learnt"},
+	Titles: map[string]string{"lower_context": "Shorten the samples"},
+	Costs:  map[string]string{"lower_context": "what is cut off is not learned"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
 			{Fix: "lower_batch_size", Fit: cause.Cures},

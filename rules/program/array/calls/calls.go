@@ -9,7 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // OwnLine is the innermost line of the reader's own code that the traceback shows.
@@ -48,14 +47,17 @@ func AtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }
 
+// OnLinux: nothing in the log says Windows or a Mac.
+func OnLinux(c *ledger.Case) bool { return !reader.OnWindows(c) && c.Reader.OS != "mac" }
+
 var (
-	PageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Windows: look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
-	LookWhy  = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "See whether memory was really gone", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
-		{For: "Much is available", Text: "a limit refused: `ulimit -v unlimited` in the shell that starts it (a number there is one, in KiB), or `sudo sysctl vm.overcommit_memory=0` where it is 2"},
-		{For: "RAM is full", Text: "watch `ps -eo pid,rss,args --sort=-rss | head` while it runs: a climb is a list or cache that grows, a jump is one large load"},
-		{For: "Windows", Text: "Task Manager, Performance, Memory: \"Committed\" at its limit means a larger page file"},
+	PageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
+	LookWhy  = cause.Cure{If: OnLinux, Fix: "raise_memory_limit", Title: "Check free RAM and limits", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
+		{For: "Much is available", Text: "a limit refused it: `ulimit -v unlimited` in the shell that starts the program, if it shows a number (KiB); `sudo sysctl vm.overcommit_memory=0`, if it is 2"},
+		{For: "RAM is full", Text: "end what is not needed: `ps -eo pid,rss,args --sort=-rss | head`. While it runs, a steady climb there is a list or cache that grows"},
+		{For: "Windows", Text: "Task Manager, Performance, Memory: if \"Committed\" is at its limit, enlarge the page file"},
 	}, Cost: "Free"}
-	SwapBridge = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Swap, for a peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
+	SwapBridge = cause.Cure{If: OnLinux, Fix: "add_swap", Title: "Add 16 GB of swap", Told: "On Linux, where you have root:", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
 )
 
 func Joined(lists ...[]string) []string {

@@ -13,48 +13,46 @@ var smallModels = []string{"W3_0_6b", "W3_1_7b", "0_6b", "0.6b", "0.5b", "1.5b",
 // watchCard tells when it fills; the driver's message says nothing.
 var watchCard = cause.Cure{Fix: "kill_stale_process", Title: "Watch the card while it runs", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "free", Ways: []cause.Way{
 	{For: "Full before the start", Text: "something else holds it: an earlier test, another model server, a browser. End that."},
-	{For: "Full while loading", Text: "the weights: load them once and in 16 bit (`device.bf16_default_to_f32()` as the dtype), and drop an earlier model first."},
+	{For: "Full while loading", Text: "the weights: load them once, in 16 bit (`device.bf16_default_to_f32()` as the dtype), and drop an earlier model first."},
 	{For: "Climbs while it generates", Text: "cache and attention: a shorter prompt and fewer tokens."},
 }}
 
 // sixteenBit is candle's way to halve the weights.
-var sixteenBit = cause.Cure{Fix: "half_precision", Title: "Load in 16 bit, and once", Told: "Where the example makes its `VarBuilder`; a model that is still alive holds its memory until it is dropped. Cards before RTX 30: `DType::F16`.", Kind: "config", Text: "let dtype = device.bf16_default_to_f32();\nlet vb = unsafe { VarBuilder::from_mmaped_safetensors(&files, dtype, &device)? };", Cost: "hardly any quality"}
+var sixteenBit = cause.Cure{Fix: "half_precision", Title: "Load the weights in 16 bit", Told: "Where the code makes its `VarBuilder`; drop an earlier model first. Cards before RTX 30: `DType::F16`.", Kind: "config", Text: "let dtype = device.bf16_default_to_f32();\nlet vb = unsafe { VarBuilder::from_mmaped_safetensors(&files, dtype, &device)? };", Cost: "hardly any quality"}
 
-var shorterRun = cause.Cure{Fix: "lower_context", Title: "A shorter prompt and fewer tokens", Told: "A quarter of `sample_len`, and `clear_kv_cache()` between prompts: without flash attention the scores grow with the square of the prompt.", Cost: "shorter answers"}
+var shorterRun = cause.Cure{Fix: "lower_context", Title: "Use a shorter prompt, generate fewer tokens", Told: "In an example, a quarter of `sample_len`; in code, `clear_kv_cache()` between prompts. Without flash attention the scores grow with the square of the prompt.", Cost: "shorter answers"}
 
-var newerCandle = cause.Cure{Fix: "upgrade_version", Title: "And a newer candle", Kind: "shell", Text: "cargo update -p candle-core -p candle-nn -p candle-transformers", Cost: "a rebuild"}
+var newerCandle = cause.Cure{Fix: "upgrade_version", Title: "Update candle", Kind: "shell", Text: "cargo update -p candle-core -p candle-nn -p candle-transformers", Cost: "a rebuild"}
 
-var quantized = cause.Cure{Fix: "use_lower_quant", Title: "Or a GGUF of the same model", Told: "The `quantized-*` examples load GGUF files: Q4_K_M takes about 0.6 GB for each billion parameters, Q8_0 1.1.", Cost: "slight loss of quality"}
+var quantized = cause.Cure{Fix: "use_lower_quant", Title: "Use a quantised GGUF of the model", Told: "The `quantized-*` examples load GGUF files: Q4_K_M takes about 0.6 GB for each billion parameters, Q8_0 1.1.", Cost: "slight loss of quality"}
 
 // CandleCards are candle's.
 var CandleCards = []cause.Card{
 	{
 		ID: "candle/small", Kinds: []fact.Kind{fact.RustDriver}, Said: smallModels,
 		Cause: cause.Unknown, Weight: cause.Strong,
-		Headline: "ran out of the card's memory with a model that fits any card",
-		Means:    "The driver gives no figures, and the backtrace ends before your code. The weights can hardly be it: a model of 0.6 billion parameters has 1.2 GB in 16 bit and 2.4 in 32. So the card was taken before, the model is loaded more than once, or one long prompt wants a large matrix of attention.",
-		Not:      "A still smaller model: its weights are not what fills the card.",
+		Headline: "ran out of graphics memory with a small model",
+		Means:    "The driver gives no figures. The weights are small: 0.6 billion parameters take 1.2 GB in 16 bit and 2.4 in 32. So the card was probably in use before, the model is loaded more than once, or a long prompt makes a large attention matrix.",
 		Cures:    []cause.Cure{watchCard, shorterRun, newerCandle},
 		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "https://github.com/huggingface/candle/issues/2950"},
 	},
 	{
 		ID: "candle/loading", Kinds: []fact.Kind{fact.RustDriver}, Phases: []string{"load"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card's memory while it loaded the weights",
-		Means:    "The backtrace is in the loader, which copies one tensor after another to the card: nothing was computed yet, so it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
-		Not:      "A shorter prompt: none was read yet.",
+		Headline: "ran out of graphics memory while loading the weights",
+		Means:    "The backtrace is in the loader, which copies one tensor after another to the card. So it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
+		Not:      "A shorter prompt: the weights keep their size.",
 		Cures: []cause.Cure{
 			sixteenBit, quantized,
-			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "Count 2 GB for each billion parameters in 16 bit, and 1 to 2 GB to work.", Cost: "lower quality"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Count 2 GB for each billion parameters in 16 bit, and 1 to 2 GB to work.", Cost: "lower quality"},
 		},
 		Sources: []string{"candle/candle-nn/src/var_builder.rs", "https://github.com/huggingface/candle/issues/2631"},
 	},
 	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
-		Headline: "ran out of the card's memory",
-		Means:    "The driver gives no figures, neither of what was wanted nor of what was free. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32, which is what it gets where no `dtype` is chosen; cache and attention over a long prompt come on top.",
-		Not:      "An option of PyTorch's allocator: candle has its own.",
+		Headline: "ran out of graphics memory",
+		Means:    "The driver gives no figures. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; cache and attention over a long prompt, or large images, come on top.",
 		Cures:    []cause.Cure{sixteenBit, watchCard, quantized},
 		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "candle/candle-nn/src/var_builder.rs"},
 	},

@@ -112,7 +112,7 @@ func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 
 // Halve says how to find the number of layers where the log gives none.
 func (d Dialect) Halve() step.Step {
-	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (all of a 7B or 8B model are 33, of a 70B 81), halve it if that is refused too, raise it while room stays. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33, a 70B 81). Halve it if that is refused too; raise it while room stays. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
 }
 
 // Step makes a step out of one setting, in words where the log does not show
@@ -175,7 +175,7 @@ const flashAge = "before September 2025: `-fa` alone"
 
 // Fewer says the same where a little room is all that lacks.
 func (d Dialect) Fewer() step.Step {
-	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.Layers + ". The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Lower " + d.Layers + " by 2 to 4. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
 }
 
 // FlashOn reports that flash attention was on already.

@@ -16,12 +16,12 @@ var First = []string{"cudaMemGetInfo(", "hipMemGetInfo(", "ggml_backend_cuda_dev
 var Card = cause.Card{
 	ID: "llama.cpp/no-context", Kinds: []fact.Kind{fact.GGMLRuntime}, Said: First, If: when.Not(ledger.InHost),
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full before it loaded anything",
-	Means: "The call that failed only looks at the card. The driver's library makes its own context for that, 200 to 500 MiB, and not even these were to be had: the card was full already; of what, these lines do not say. Model and context were not reached.",
-	Not:   "A smaller model, a shorter context, fewer layers: nothing was loaded yet.",
+	Means: "The call that failed only opens the GPU. CUDA or HIP needs 200 to 500 MiB there for a context of its own and could not get it, so the GPU was full already. These lines do not say with what.",
+	Not:   "A smaller model, a shorter context or fewer layers: nothing was loaded yet.",
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See what holds the card, end what is not needed", Told: "An earlier run that did not end, another model server, a game.", Cost: "what it had not saved"},
-		{Fix: "select_gpu", Title: "Several cards: leave the full one out", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1   # the number of a free card in nvidia-smi", Cost: "only where there is another"},
-		{Fix: "cpu_offload", Title: "Or without the card for now", Told: "`CUDA_VISIBLE_DEVICES=-1` before the start hides it; the processor then computes.", Cost: "slow"},
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "An earlier run that did not end, another model server, a game.", Cost: "what it had not saved"},
+		{Fix: "select_gpu", Title: "With several GPUs: use one that is free", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1   # the number of a free GPU in nvidia-smi", Cost: "only where there is another"},
+		{Fix: "cpu_offload", Title: "Run on the CPU for now", Told: "`CUDA_VISIBLE_DEVICES=-1` before the start hides the GPU, and the CPU computes.", Cost: "slow"},
 	},
 	Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 }

@@ -15,11 +15,10 @@ var Cards = []cause.Card{
 		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in bitsandbytes",
-		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as `D:\\a` is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
-		Not:      "PyTorch's allocator settings: this was refused by the driver.",
+		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA; it prints neither sizes nor the model. The card was full: by this program, or by others. A path such as `D:\\a` is that of the machine that built the package.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other UIs, end a left-over python. If it climbs to the top before it fails, it is the card; if not, see 3.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
-			{Fix: "lower_context", Title: "Make the job smaller", Ways: []cause.Way{
+			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other AI programs, end a left-over python. If memory fills up before it fails, the card is too full; if not, update bitsandbytes.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
+			{Fix: "lower_context", Title: "Shorten the prompt, or lower the batch size", Ways: []cause.Way{
 				{For: fix.Generating, Text: "a shorter prompt or file, 4 bit instead of 8; a 7B model needs 5 to 6 GB at 4 bit, a 13B 9 to 10; with less, a GGUF file in llama.cpp, partly on the CPU"},
 				{For: fix.Training, Text: "batch 1, shorter samples, gradient checkpointing; `paged_adamw_8bit` lets the optimizer go to RAM"},
 			}, Cost: "Context or speed."},
@@ -32,12 +31,11 @@ var Cards = []cause.Card{
 		ID: "pytorch/bitsandbytes-managed", Kinds: []fact.Kind{fact.BitsAndBytes}, If: managedMemory,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
-		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
-		Not:      "Loading the model in fewer bits: a paged optimizer comes after the model.",
+		Means:    "bitsandbytes asked for managed memory, which card and RAM share, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or the part of it that WSL or a container may use, was too little, or this system supports managed memory badly (Windows, WSL).",
 		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
-			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` is set under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
-			{Fix: "lower_batch_size", Title: "Less of it: a smaller LoRA and batch", Told: "`r=8` in LoraConfig, batch 1.", Cost: "Slower."},
+			{Fix: "optimizer_8bit", Title: "Use an optimizer that is not paged (adamw_8bit)", Told: "In a LoRA run its state is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
+			{Fix: "raise_memory_limit", Title: "Give it more system memory (RAM)", Told: "Run `free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` is set under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
+			{Fix: "lower_batch_size", Title: "Lower the LoRA rank and the batch size", Told: "For example `r=8` in LoraConfig and batch 1.", Cost: "Slower."},
 		},
 		Sources: []string{"bitsandbytes/csrc/pythonInterface.cpp", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/726", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/959"},
 	},

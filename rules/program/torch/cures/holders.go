@@ -12,7 +12,10 @@ import (
 // holders says what may hold a card where this log was made, and how much of it
 // there is to gain.
 func holders(c *ledger.Case) string {
-	told := "End an earlier Python process of yours by its PID (`kill PID`, or Task Manager)."
+	told := "End an earlier Python process of yours by its PID."
+	if c.Windows() {
+		told = "End an earlier Python process of yours in Task Manager."
+	}
 	switch shared := Ranked(c) || c.Reader.Cards > 1 || c.Signal(fact.InContainer) != nil || ledger.OnCluster(c) || c.Total.Bytes > 30*units.GiB; {
 	case c.Signal("notebook") != nil:
 		told += " Shut down other notebooks."

@@ -20,44 +20,43 @@ var LastCards = []cause.Card{
 	{
 		ID: "pytorch/checkpoint-in-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.MmapFailed}, If: when.Any(readsCheckpoint, when.Root(fact.MmapFailed)), Figures: lastFigures,
 		Headline: "ran out of system memory (RAM) while it read a checkpoint",
-		Means:    "The file goes into RAM before anything goes to a card: as a whole, and beside a model of the same size that was made before it; each process of a launch has its own copy.[[ {asked} is the piece that was refused, not the whole need.]]",
-		Not:      "A smaller batch; anything about the graphics card.",
+		Means:    "A checkpoint goes through RAM before it reaches a card, often as a whole and beside a model of the same size that was made before it. Each process of a launch has its own copy.[[ {asked} is only the piece that was refused.]]",
+		Not:      "A smaller batch: the checkpoint stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "use_mmap", If: readsCheckpoint, Title: "Map the file instead of copying it", Cost: "none", Told: "PyTorch 2.1 and later; the file saved by 1.6 or later. `assign=True` keeps the mapped values.", Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)\nmodel.load_state_dict(state, assign=True)"},
-			{Fix: "half_precision", Title: "Less of it: 16 bit, in shards", Cost: "none to speak of", Told: "transformers: `low_cpu_mem_usage=True, torch_dtype=torch.float16`; a file in shards of safetensors needs one shard at a time. Old `.bin` and `.pth` files are read whole."},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See whether a limit refused", Cost: "free", Told: "In the shell or job that starts it; the container's limit counts as well.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
+			{Fix: "half_precision", Title: "Load it in 16 bit, from safetensors", Cost: "Hardly any quality.", Told: "transformers: `low_cpu_mem_usage=True, torch_dtype=torch.float16`. Safetensors in shards need one shard at a time; `.bin` and `.pth` files are read whole."},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits", Cost: "free", Told: "In the shell or job that starts it; a container's limit counts as well.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
-			{Fix: "close_other_apps", Title: "Close what else holds RAM, or add swap for the time of loading", Cost: "free; swap is slow while it is used"},
+			{Fix: "close_other_apps", Title: "Close other programs, or add swap while it loads", Cost: "free; swap is slow while it is used"},
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://docs.pytorch.org/tutorials/recipes/recipes/module_load_state_dict_tips.html"},
 	},
 	{
 		ID: "pytorch/cpu-climbs", Kinds: []fact.Kind{fact.CPUAlloc}, If: climbs, Figures: lastFigures,
-		Headline: "ran out of system memory (RAM) after steps that had gone well",
-		Means:    "Steps like this one fitted before[[, and the piece that was refused is only {asked}]]. So something of every step is kept in RAM: losses with their graphs, outputs in a list, a cache of samples. It is not the graphics card.",
-		Not:      "More RAM or swap alone: it dies later.",
+		Headline: "ran out of system memory (RAM), most likely because tensors are kept from step to step",
+		Means:    "Most likely something of every step is kept in system memory: losses with their graphs, outputs in a list, a cache of samples.[[ The piece that was refused is only {asked}.]]",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "Keep numbers, not graphs", Cost: "none", Kind: "python", Text: "total += loss.item()                        # not: total += loss\nresults.append(output.detach().numpy())     # not: results.append(output); or write them to disk"},
-			{Fix: "stream_dataset", Title: "Let the data set keep paths, not samples", Cost: "reads again each epoch", Told: "No cache of decoded samples (`cache`, `in_memory`), lists of Python objects as NumPy arrays: loader workers copy them little by little."},
-			{Fix: "lower_num_workers", Title: "See which process grows", Cost: "free", Told: "The main one: the loop. The workers: the data set, and fewer of them hold less.", Kind: "shell", Text: "watch -n 10 'ps aux --sort=-rss | head -5'"},
-			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "A leak dies as late again; so a restart every few epochs bridges it."},
+			{Fix: "detach_accumulated", Title: "Keep numbers instead of tensors (loss.item())", Cost: "none", Kind: "python", Text: "total += loss.item()                        # not: total += loss\nresults.append(output.detach().numpy())     # not: results.append(output); or write them to disk"},
+			{Fix: "stream_dataset", Title: "Keep paths instead of samples in the data set", Cost: "reads again each epoch", Told: "Use no cache of decoded samples (`cache`, `in_memory`), and NumPy arrays instead of lists of Python objects: loader workers slowly copy those."},
+			{Fix: "lower_num_workers", Title: "See which process grows", Cost: "free", Told: "If the main process grows, look at the loop; if the workers grow, at the data set, and use fewer workers.", Kind: "shell", Text: "watch -n 10 'ps aux --sort=-rss | head -5'"},
+			{Fix: "restart_session", Title: "Continue from the last checkpoint", Cost: "the steps since then", Told: "Until the cause is found, restart it every few epochs."},
 		},
 		Sources: []string{cpuAllocator, "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
 		ID: "pytorch/ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.MmapFailed}, Figures: lastFigures,
-		Means: "It is the computer's own memory (RAM), not the graphics card's.[[ {asked} is the piece that was refused, not the whole need.]][[ {unsized}]] RAM was full, by this program or others; or a limit refused: `ulimit -v`, strict overcommit, a container's or a job's.",
-		Not:   "A smaller batch on the card, PYTORCH_CUDA_ALLOC_CONF: they do not touch RAM.",
+		Means: "System memory (RAM) was refused, not the graphics card's.[[ {asked} is only the piece that was refused.]][[ {unsized}]] Either RAM was full, by this program or others, or a limit refused: `ulimit -v`, strict overcommit, a container's or a job's.",
+		Not:   "PYTORCH_CUDA_ALLOC_CONF: it is about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
 			{Fix: "close_other_apps", If: saysWindows, Title: closeLargest.Title, Cost: closeLargest.Cost, Told: closeLargest.Told},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See whether RAM is full or a limit refuses", Cost: "free", Told: "Much available: a limit, to be lifted in the shell or job that starts it. Little: the largest processes are at the end.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
-			{Fix: "fix_shape", If: withoutSize, Title: "Print the size of what the line makes", Cost: "a minute", Told: "Rows times columns times 4 bytes (8 for float64): a count that surprises you is the mistake."},
-			{Fix: "lower_batch_size", Title: "Compute on less at a time", Cost: "slower", Ways: []cause.Way{
-				{For: "A network on the processor", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."},
-				{For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on the disk (`np.lib.format.open_memmap`)."},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See whether RAM is full or a limit refuses", Cost: "free", Told: "If much is available, a limit refused: raise it in the shell or job that starts the program. If little is, the last lines list the largest processes.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			{Fix: "fix_shape", If: withoutSize, Title: "Print the size of what the line makes", Cost: "a minute", Told: "Rows x columns x 4 bytes (8 for float64). If a count is larger than you expect, correct that."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size, or work in blocks", Cost: "slower", Ways: []cause.Way{
+				{For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."},
+				{For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."},
 			}},
-			{Fix: "add_swap", If: when.Not(saysWindows), Title: "Swap, for once", Cost: "very slow while it is used"},
+			{Fix: "add_swap", If: when.Not(saysWindows), Title: "Add swap", Cost: "very slow while it is used"},
 		},
 		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
 	},
@@ -72,7 +71,7 @@ func lastFigures(c *ledger.Case) map[string]string {
 	if withoutSize(c) {
 		out["unsized"] = "Its message does not say how much was asked for."
 		if n := brokenSize(c.Failure.Message); n > 0 {
-			out["unsized"] = "Its text is broken: the number behind the sentence, " + strconv.FormatInt(n, 10) + " GiB, is what was asked for, in one piece."
+			out["unsized"] = "The message is garbled: " + strconv.FormatInt(n, 10) + " GiB, the number at its end, was asked for in one piece."
 		}
 	}
 	return out

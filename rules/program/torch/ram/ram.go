@@ -24,6 +24,7 @@ const (
 var shmWays = []cause.Way{
 	{For: "docker run", Text: "add `--shm-size=8g`, or `--ipc=host` for the host's"},
 	{For: "Compose", Text: "`shm_size: 8gb` in the service"},
+	{For: "Kubernetes", Text: "an `emptyDir` volume with `medium: Memory`, mounted at /dev/shm"},
 	{For: "No container", Text: "`df -h /dev/shm`; `sudo mount -o remount,size=16G /dev/shm`."},
 }
 
@@ -42,28 +43,28 @@ var Cards = []cause.Card{
 	{
 		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} of RAM in one piece: attention scores of a text that is far too long",
-		Means:    "The failing line writes out the scores of attention: batch x heads x length x length.[[ {asked} is exactly {others} x {length} x {length} x 4 bytes: {length} tokens, and {others} is batch x heads.]] Twice the length is four times that, so the length decides: texts that were not cut, as a rule.",
-		Not:      "Swap, more RAM, anything about the graphics card.",
+		Headline: "asked for {asked} of system memory (RAM) for attention scores: the texts are too long",
+		Means:    "The failing line computes the scores of attention: batch x heads x length x length.[[ {asked} is exactly {others} x {length} x {length} x 4 bytes: {length} tokens, and {others} is batch x heads.]] Twice the length is four times that. Usually the texts were not truncated.",
+		Not:      "Freeing the graphics card: this is system memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Cut the texts to what the model was made for", Told: "BERT, RoBERTa and DeBERTa: 512 tokens. Where the tokenizer is called, also in a `map`:", Kind: "python", Text: "tokens = tokenizer(texts, truncation=True, max_length=512)   # texts: as in your own call", Cost: "What is behind the cut is lost; long texts can go in pieces"},
-			{Fix: "lower_batch_size", Title: "The length is meant: one text at a time, in pieces", Told: "`truncation=True, max_length=512, stride=64, return_overflowing_tokens=True` makes pieces of 512; batch size 1.", Cost: "Slower"},
-			{Fix: "efficient_attention", Title: "Or attention that does not write them out", Told: "`attn_implementation=\"sdpa\"` in `from_pretrained`, for models that have it; DeBERTa has not.", Cost: "None"},
+			{Fix: "lower_context", Title: "Truncate the texts to the model's length", Told: "BERT, RoBERTa and DeBERTa take 512 tokens. Where the tokenizer is called, also in a `map`:", Kind: "python", Text: "tokens = tokenizer(texts, truncation=True, max_length=512)   # texts: as in your own call", Cost: "What comes after is lost"},
+			{Fix: "lower_batch_size", Title: "Split long texts into pieces, with batch size 1", Told: "`truncation=True, max_length=512, stride=64, return_overflowing_tokens=True` in the tokenizer call makes pieces of 512 tokens.", Cost: "Slower"},
+			{Fix: "efficient_attention", Title: "Use fused attention (sdpa)", Told: "Pass `attn_implementation=\"sdpa\"` to `from_pretrained`, for models that have it; DeBERTa has not.", Cost: "None"},
 		},
 		Sources: []string{"transformers/src/transformers/models/deberta/modeling_deberta.py", "https://huggingface.co/docs/transformers/pad_truncation"},
 	},
 	{
 		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "lost a DataLoader worker: the computer's RAM, most likely, not the card",
-		Means:    "A worker got signal 9: on Linux nearly always from the kernel, when RAM or the limit of a container or job is full. The place where the main process stopped (a `.cuda()`, a backward pass) says nothing. Each worker holds batches in advance, and copies little by little what the data set keeps in Python lists; so it grows with the workers and with the epochs.",
-		Not:      "A smaller model, 16 bit or allocator settings: the card is not involved. A full /dev/shm reads \"Bus error\".",
+		Headline: "lost a DataLoader worker: most likely system memory (RAM) ran out, not the card's",
+		Means:    "A worker got signal 9, usually from the kernel when RAM or the limit of a container or job is full. The line where the main process stopped (a `.cuda()`, a backward pass) does not matter. Each worker holds batches in advance, and slowly copies what the data set keeps in Python lists. So memory grows with the workers and with the epochs.",
+		Not:      "A smaller model, 16 bit or allocator settings: they are about the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", If: inTrainer, Told: "{option}[[ {ranks}]]", Cost: "The card may wait for data."},
-			{Fix: "lower_num_workers", If: when.Not(inTrainer), Title: "Fewer workers, fewer batches ahead", Told: "{option}[[ {ranks}]]", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)", Cost: "The card may wait for data."},
-			{Fix: "raise_memory_limit", If: virtualWindows, Title: "Give the virtual machine more of the computer's RAM", Told: "Docker Desktop and WSL 2 run in one, which has half of the RAM unless told otherwise. ", Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; then: wsl --shutdown\n[wsl2]\nmemory=24GB   # leave Windows 4 to 6\nswap=32GB", Cost: "Free."},
-			{Fix: "stream_dataset", Title: "{when}: let nothing grow", Told: "Keep paths and labels as NumPy arrays in place of lists and dicts, read each sample in `__getitem__` (`np.load(path, mmap_mode=\"r\")`), cache no decoded ones (an option such as `cache`, `in_memory`, `lru_cache`: each worker has its own), `persistent_workers=False`. `watch free -h` shows the climb.", Cost: "Some rewriting."},
-			{Fix: "raise_memory_limit", If: when.Not(virtualWindows), Title: "See whether it was a limit, and raise it", Told: "`sudo dmesg -T | grep -iE 'killed process|oom-kill'`, in a container on the host. \"Memory cgroup\": `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig. \"Out of memory\": the machine; swap bridges a peak.", Cost: "Free to look."},
+			{Fix: "lower_num_workers", Title: "Use fewer DataLoader workers", If: inTrainer, Told: "{option}[[ {ranks}]]", Cost: "The card may wait for data."},
+			{Fix: "lower_num_workers", If: when.Not(inTrainer), Title: "Use fewer DataLoader workers", Told: "{option}[[ {ranks}]]", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)   # with your other arguments", Cost: "The card may wait for data."},
+			{Fix: "raise_memory_limit", If: virtualWindows, Title: "Give WSL 2 more RAM (.wslconfig)", Told: "WSL 2 and Docker Desktop run in a virtual machine, which has half of the RAM by default.", Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; then: wsl --shutdown\n[wsl2]\nmemory=24GB   # leave Windows 4 to 6\nswap=32GB", Cost: "Free."},
+			{Fix: "stream_dataset", Title: "Keep less in the data set, if memory grows", Told: "Keep paths and labels as NumPy arrays instead of lists and dicts, read each sample in `__getitem__`, and cache no decoded samples (`cache`, `in_memory`, `lru_cache`: each worker has a cache of its own). `watch free -h` shows whether it grows.", Cost: "Some rewriting."},
+			{Fix: "raise_memory_limit", If: when.Not(virtualWindows), Title: "See whether a limit ended it, and raise it", Told: "Run `sudo dmesg -T | grep -iE 'killed process|oom-kill'` (on the host of a container). \"Memory cgroup\" means a limit: raise Docker's `--memory`, Kubernetes' `limits.memory` or Slurm's `--mem`. \"Out of memory\" means the machine: add RAM or swap.", Cost: "Free to look."},
 		},
 		Figures: workerFigures,
 		Sources: []string{workerSignals, "https://github.com/pytorch/pytorch/issues/13246"},
@@ -71,13 +72,13 @@ var Cards = []cause.Card{
 	{
 		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of shared memory (/dev/shm), not of RAM or graphics memory",
-		Means:    "DataLoader workers hand their batches to the main process through /dev/shm, and it is full. A Docker container or a pod has 64 MB of it unless told otherwise, whatever RAM is free: the batches of a few workers with images are more. So it can run for a while and fail at a larger batch.",
-		Not:      "Swap, a smaller model, or `kernel.shmmax`: only the size of /dev/shm counts.",
+		Headline: "ran out of shared memory (/dev/shm), not of graphics memory",
+		Means:    "DataLoader workers pass their batches to the main process through /dev/shm, and it is full. A Docker container or a pod has 64 MB of it by default, whatever RAM is free; the batches of a few workers can need more.",
+		Not:      "Swap, a smaller model, or `kernel.shmmax`: they do not change the size of /dev/shm.",
 		Cures: []cause.Cure{
-			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
-			{Fix: "lower_num_workers", Title: "You cannot change the container: no workers", Told: "Nothing goes through /dev/shm then. In between: what waits there is workers x `prefetch_factor` (2) x batch, so 2 workers with `prefetch_factor=1` take a quarter of 4 with 2.", Kind: "python", Text: "num_workers=0   # in your DataLoader; YOLO: workers=0", Cost: "The card may wait for data."},
-			{Fix: "restart_session", Title: "Clear what crashed runs left there", Told: "Files named torch_ or sem.mp- stay after a kill. See it with `df -h /dev/shm; ls -lt /dev/shm | head`; while nothing of yours runs, delete `/dev/shm/torch_*` and `/dev/shm/sem.mp-*`.", Cost: "Free."},
+			{Fix: "raise_shm_size", Title: "Enlarge /dev/shm (--shm-size)", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
+			{Fix: "lower_num_workers", Title: "Use no DataLoader workers (num_workers=0)", Told: "Where you cannot change the container: nothing goes through /dev/shm then. Fewer workers or a smaller batch need less of it.", Kind: "python", Text: "num_workers=0   # in your DataLoader; YOLO: workers=0", Cost: "The card may wait for data."},
+			{Fix: "restart_session", Title: "Delete what crashed runs left in /dev/shm", Told: "`df -h /dev/shm; ls -lt /dev/shm | head` shows it. Files named torch_ can stay after a kill: delete `/dev/shm/torch_*` while no program of yours runs.", Cost: "Free."},
 		},
 		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},
 	},
@@ -85,12 +86,12 @@ var Cards = []cause.Card{
 		ID: "pytorch/nccl-shm", Kinds: []fact.Kind{fact.NCCLShm},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "stopped in NCCL: shared memory (/dev/shm) is full",
-		Means:    "NCCL lets the processes of one machine talk through segments in /dev/shm, [[{asked} each here, ]]and could not make one more. A Docker container or pod has 64 MB of it unless told otherwise, so that a few cards are enough. The cards' own memory is not what is short, though the last line may read \"unhandled system error\".",
+		Means:    "The processes of one machine exchange data through segments in /dev/shm, [[{asked} each here, ]]and NCCL could not make one more. A Docker container or pod has 64 MB of it by default, which a few cards fill. The last line may read \"unhandled system error\".",
 		Not:      "A smaller batch or model: the segments do not depend on it.",
 		Cures: []cause.Cure{
-			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
-			{Fix: "lower_num_workers", Title: "You cannot change it: let NCCL do without", Told: "It then goes over the network stack between cards without a direct link. Or clear what crashed runs left: `rm /dev/shm/nccl-*` while nothing runs.", Kind: "env", Text: "export NCCL_SHM_DISABLE=1", Cost: "Slower between the cards."},
-			{Fix: "lower_parallel", Title: "Fewer segments", Told: "`export NCCL_MAX_NCHANNELS=2` makes fewer of them for each pair of cards.", Cost: "Bandwidth."},
+			{Fix: "raise_shm_size", Title: "Enlarge /dev/shm (--shm-size)", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
+			{Fix: "lower_num_workers", Title: "Turn off NCCL's shared memory (NCCL_SHM_DISABLE=1)", Told: "Cards without a direct link then use the network stack. Crashed runs may also have left files: `rm /dev/shm/nccl-*` while nothing runs.", Kind: "env", Text: "export NCCL_SHM_DISABLE=1", Cost: "Slower between the cards."},
+			{Fix: "lower_parallel", Title: "Use fewer segments (NCCL_MAX_NCHANNELS)", Told: "`export NCCL_MAX_NCHANNELS=2` makes fewer of them for each pair of cards.", Cost: "Bandwidth."},
 		},
 		Sources: []string{"nccl/src/misc/shmutils.cc", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
 	},
@@ -118,21 +119,17 @@ func scoreFigures(c *ledger.Case) map[string]string {
 // virtualWindows: Linux in a virtual machine of Windows, WSL's or Docker's.
 func virtualWindows(c *ledger.Case) bool { return c.Reader.OS == "wsl" }
 
-// workerFigures say how the number of workers is set in the reader's program,
-// and when the worker died.
+// workerFigures say how the number of workers is set in the reader's program.
 func workerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"option": "`num_workers=0` (then without `prefetch_factor`) shows what one process needs (in a script's options or config: `workers` or `num_workers`). The validation loader has workers of its own, beside those of training.", "ranks": "", "when": "It dies after hours or epochs"}
+	out := map[string]string{"option": "Try `num_workers=0`, without other worker options, to see what one process needs; then 2. Options and configs call it `workers` or `num_workers`. The validation loader has workers of its own.", "ranks": ""}
 	if inTrainer(c) {
-		out["option"] = "`--dataloader_num_workers 0` on the command line, or `dataloader_num_workers=0` in TrainingArguments, shows what one process needs."
+		out["option"] = "Set `--dataloader_num_workers 0` on the command line, or `dataloader_num_workers=0` in TrainingArguments, to see what one process needs; then 2."
 	}
 	if s, ok := c.Setting("num_workers", "workers", "dataloader_num_workers", "n_workers", fact.OptionWorkers); ok && s.Value != "0" {
-		out["option"] = "`" + step.OptionName(s) + "` is " + s.Value + " here: 0 shows what one process needs, then 2."
+		out["option"] = "`" + step.OptionName(s) + "` is " + s.Value + " here: try 0 to see what one process needs, then 2."
 	}
 	if c.Signal("distributed") != nil {
 		out["ranks"] = "Every rank has that many."
-	}
-	if c.Signal("many_steps") != nil {
-		out["when"] = "It ran for many steps first"
 	}
 	return out
 }

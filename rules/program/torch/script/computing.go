@@ -20,14 +20,14 @@ var computing = []cause.Card{
 		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(of(statement.compares), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
-		Means:    "The loss compares {table} scores. {asked} is one such table[[, {numbers} in 32 bit]]; its softmax and its gradient are two more. So the batch, the length (or size of the images) and the number of classes decide.[[ {mine} of {total} was held before.]]",
-		Not:      "A smaller network behind the same output layer: the table stays as large. {settings}.",
+		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; its softmax and its gradient take as much again. So the batch size, the length (or image size) and the number of classes decide.[[ This program held {mine} of {total} before.]]",
+		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer positions at a time", Cost: "slower", Told: "{Less}"},
-			{Fix: "lower_context", If: when.Not(pictures), Title: "Leave out positions that the loss ignores", Cost: "none", Told: "Padding takes as much room as words:", Kind: "python", Text: "keep = {labels}.view(-1) != pad   # pad: the index that the loss ignores\nloss = criterion({scores}.view(-1, {scores}.size(-1))[keep], {labels}.view(-1)[keep])   # criterion: your loss"},
-			{Fix: "lower_resolution", If: pictures, Title: "Smaller crops, or a loss at half the size", Cost: "detail", Told: "Half the width and height is a quarter; or compare before the scores are enlarged, with labels made smaller (nearest)."},
-			{Fix: "gradient_checkpointing", Title: "Or the loss in pieces", Cost: "slower", Told: "Cut the positions into parts, compute output layer and loss of each under `torch.utils.checkpoint`, and add the losses up: only one part's table exists at a time."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "{Less}"},
+			{Fix: "lower_context", If: when.Not(pictures), Title: "Leave out positions that the loss ignores", Cost: "none", Told: "Padding takes as much memory as words:", Kind: "python", Text: "keep = {labels}.view(-1) != pad   # pad: the index that the loss ignores\nloss = criterion({scores}.view(-1, {scores}.size(-1))[keep], {labels}.view(-1)[keep])   # criterion: your loss"},
+			{Fix: "lower_resolution", If: pictures, Title: "Use smaller crops, or compute the loss at half the size", Cost: "detail", Told: "Half the width and height is a quarter; or compute the loss before the scores are upsampled, with downsampled labels (nearest)."},
+			{Fix: "gradient_checkpointing", Title: "Or compute the loss in chunks", Cost: "slower", Told: "Split the positions, compute output layer and loss of each chunk under `torch.utils.checkpoint`, and add the losses up: only one chunk's scores exist at a time."},
 			cures.CheaperTraining,
 		},
 		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
@@ -47,17 +47,17 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), largePart), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory as it compared all with all: {asked} in one table",
-		Means:    "The line sets every row of one side against every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a table of {side} in 32 bit.]][[ {mine} of {total} was held before.]]",
-		Not:      "A smaller network, 16 bit alone: they do not touch the square. {settings}.",
+		Headline: "ran out of memory while comparing all rows with all: {asked} in one matrix",
+		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at 32 bit.]][[ This program held {mine} of {total} before.]]",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", If: differing, Title: "Distances without all differences", Cost: "none", Told: "The line writes a difference for each pair and each number of a row: rows x rows x width. This gives the distances alone:", Kind: "python", Text: "d = torch.cdist(a, b)   # a, b: the two sides, without unsqueeze; .square() for the squares"},
-			{Fix: "fix_shape", If: withBoxes, Title: "Fewer boxes before that line", Cost: "weak detections", Told: "A higher confidence threshold, or the best few thousand only (below); for suppression `torchvision.ops.nms` writes no table. In training: images with hundreds of objects make it so large; crop or tile them.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
-			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(withBoxes)), Title: "Fewer rows on each side", Cost: "slower", Told: "Each sample has a table of its own: half the batch size[[ ({batch})]] is half of it, half the rows in a sample (points, positions, proposals) a quarter."},
-			{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
-			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "In blocks of rows, keeping what is needed of each", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
-			{Fix: "lower_resolution", Title: "Images: compare smaller maps", Cost: "detail", If: func(c *ledger.Case) bool { return c.Reader.Work == "vision" && !withBoxes(c) }, Told: "Half the width and height of the image makes a sixteenth of the table."},
-			{Fix: "cpu_offload", Title: "Or let the processor do it", Cost: "slower", If: when.Not((*ledger.Case).Training), Told: "`.cpu()` on both sides: then the table lies in RAM."},
+			{Fix: "efficient_attention", If: differing, Title: "Use torch.cdist instead of all differences", Cost: "none", Told: "The line stores a difference for each pair and each column: rows x rows x width. This gives only the distances:", Kind: "python", Text: "d = torch.cdist(a, b)   # a, b: the two sides, without unsqueeze; .square() for the squares"},
+			{Fix: "fix_shape", If: withBoxes, Title: "Use fewer boxes before that line", Cost: "weak detections", Told: "A higher confidence threshold, or only the best few thousand (below); `torchvision.ops.nms` needs no such matrix. In training, crop or tile images with hundreds of objects.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
+			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(withBoxes)), Title: "Lower the batch size, or the rows of a sample", Cost: "slower", Told: "Each sample has a matrix of its own: half the batch size[[ ({batch})]] takes half, half the rows of a sample (points, positions, proposals) a quarter."},
+			{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
+			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
+			{Fix: "lower_resolution", Title: "Use smaller images", Cost: "detail", If: func(c *ledger.Case) bool { return c.Reader.Work == "vision" && !withBoxes(c) }, Told: "Half the width and height of the image takes a sixteenth of the matrix."},
+			{Fix: "cpu_offload", Title: "Or compute it on the CPU", Cost: "slower", If: when.Not((*ledger.Case).Training), Told: "`.cpu()` on both sides: the matrix is then in RAM."},
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
@@ -71,13 +71,13 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/model-copied", Kinds: cures.Refused, If: of(func(s statement) bool { _, ok := s.copied(); return ok }),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory as it made a second copy of a model on the card",
-		Means:    "`deepcopy` makes all weights of [[`{of}`]] once more, on the same card; {asked} was the next of them. It fails whatever the batch is.[[ {mine} of {total} was held already.]]",
-		Not:      "A smaller batch: the copy stays as large. {settings}.",
+		Headline: "ran out of memory while copying a model on the GPU",
+		Means:    "`deepcopy` makes a second copy of all weights of [[`{of}`]] on the same GPU; {asked} was the next of them.[[ This program held {mine} of {total} already.]]",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Keep the copy in RAM", Cost: "none", Told: "The best weights so far, to go back to with `load_state_dict`:", Kind: "python", Text: "best = dict((k, v.detach().cpu().clone()) for k, v in {model}.state_dict().items())"},
-			{Fix: "half_precision", Title: "An average, a target or teacher network: lighter", Cost: "little", Told: "Copy it before training fills the card (before the optimizer, in RAM, then `.to(device)`), in 16 bit if it only predicts, and always with `requires_grad_(False)`; an average (EMA) may stay in RAM and be updated every ten steps."},
-			{Fix: "use_smaller_model", Title: "Two do not fit: a smaller network", Cost: "quality", Told: "Weights, gradients and Adam take 16 bytes per parameter, the copy 4 more."},
+			{Fix: "half_precision", Title: "For an EMA, target or teacher network: make the copy lighter", Cost: "little", Told: "Copy it in RAM before training fills the GPU, then `.to(device)`; in 16 bit if it only predicts, and with `requires_grad_(False)`. An EMA can stay in RAM and be updated every ten steps."},
+			{Fix: "use_smaller_model", Title: "Or use a smaller network", Cost: "quality", Told: "Weights, gradients and Adam's state take 16 bytes per parameter, the copy 4 more."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) {
 			out["of"], _ = s.copied()
@@ -90,13 +90,13 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/ddp-buckets", Kinds: cures.Refused, Said: []string{"in _ddp_init_helper", "dist.Reducer(", "dist._broadcast_coalesced("}, If: when.All(cures.OnOneCard, cures.OwnCard),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory as DDP wrapped the model, before the first step",
-		Means:    "DDP lays out buckets for the exchange of gradients, in all as large as the gradients: the weights' size once more, on every card, for each holds the whole model.[[ {mine} of {total} was held before, {asked} was the next piece.]] No batch was made yet.",
-		Not:      "A smaller batch, more cards: DDP copies the model to each. {settings}.",
+		Headline: "ran out of memory while DDP wrapped the model",
+		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ This program held {mine} of {total} before.]]",
+		Not:      "A smaller batch, more GPUs: DDP copies the model to each. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See that each rank has a card of its own", Cost: "free", Told: "A rank that chose none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
-			{Fix: "shard_training", Title: "Cut the model up: FSDP in place of DDP", Cost: "communication between the cards", Told: "`FULL_SHARD` divides weights, gradients and optimizer by the number of cards (PyTorch 1.12 and later)."},
-			{Fix: "use_lora", Title: "Share the buckets with the gradients, freeze what need not learn", Cost: "none", Told: "PyTorch 1.7 and later; frozen parameters (`requires_grad_(False)` before it) have neither.", Kind: "python", Text: "model = DDP(model, device_ids=[rank], gradient_as_bucket_view=True)"},
+			{Fix: "kill_stale_process", Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that sets none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
+			{Fix: "shard_training", Title: "Use FSDP instead of DDP", Cost: "communication between the GPUs", Told: "`FULL_SHARD` divides weights, gradients and optimizer by the number of cards (PyTorch 1.12 and later)."},
+			{Fix: "use_lora", Title: "Set gradient_as_bucket_view, and freeze layers", Cost: "none", Told: "PyTorch 1.7 and later. Parameters frozen before (`requires_grad_(False)`) need neither gradients nor buckets.", Kind: "python", Text: "model = DDP(model, device_ids=[rank], gradient_as_bucket_view=True)"},
 		},
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "https://pytorch.org/docs/1.7.0/generated/torch.nn.parallel.DistributedDataParallel.html", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
 	},
@@ -106,12 +106,12 @@ var computing = []cause.Card{
 			return name != "" && c.Asked.Bytes*16 > c.Total.Bytes
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory as `{result}` of an evaluation was put on the card: {asked}",
-		Means:    "In `{function}` the line moves `{result}` to the card as a whole. That is a value for every class at every position of one input (classes x height x width of an image at its full size), so one large image does it, however small the model.[[ {asked} is {numbers} in 32 bit.]][[ {mine} of {total} was held before.]]",
-		Not:      "A smaller batch (it is one input), a smaller model. {settings}.",
+		Headline: "ran out of memory while moving `{result}` to the GPU: {asked}",
+		Means:    "In `{function}` the line moves `{result}` to the GPU as a whole. In an evaluation that is usually a value for every class at every position of the input (classes x height x width at full size), so one large image is enough.[[ {asked} is {numbers} at 32 bit.]][[ This program held {mine} of {total} before.]]",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Leave it in RAM", Cost: "a little slower", Told: "Take the copy to the card out of that line, and bring what is added back instead:", Kind: "python", Text: "{result} = {result} + part.cpu()   # {result} made without .cuda(); part: what the network gives"},
-			{Fix: "lower_resolution", Title: "Evaluate a smaller image", Cost: "detail", Told: "Half the width and height is a quarter; the script's or config's size for tests; or tiles, one at a time."},
+			{Fix: "cpu_offload", Title: "Keep it on the CPU", Cost: "a little slower", Told: "Remove the copy to the GPU from that line, and move what is added to the CPU instead:", Kind: "python", Text: "{result} = {result} + part.cpu()   # {result} made without .cuda(); part: what the network gives"},
+			{Fix: "lower_resolution", Title: "Evaluate at a smaller size", Cost: "detail", Told: "Half the width and height is a quarter; the script's or config's size for tests; or tiles, one at a time."},
 			lessOfEach, noGradients,
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
@@ -129,18 +129,18 @@ var computing = []cause.Card{
 			return ok && s.itself() && c.Asked.Bytes*8 > c.Total.Bytes && !s.says("odel", "net.", "net(", "encoder", "module")
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory as {asked} of data was put on the card at once",
-		Means:    "Nothing is computed in that line: it moves data to the card. {asked} is {numbers}a whole data set (or grid, volume, table of features) rather than a batch.[[ {mine} of {total} was held before.]]",
-		Not:      "A smaller network, a smaller batch later on: this line moves everything. {settings}.",
+		Headline: "ran out of memory while moving {asked} of data to the GPU at once",
+		Means:    "That line only moves data to the GPU. {asked} is {numbers}probably a whole data set (or grid, volume, feature table) rather than a batch.[[ This program held {mine} of {total} before.]]",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Leave it in RAM, move a batch at a time", Cost: "hardly slower", Kind: "python", Text: "loader = DataLoader(TensorDataset({data}, {labels}), batch_size=64, shuffle=True, pin_memory=True)   # both without .cuda()\nfor x, y in loader:\n    x, y = x.to(device), y.to(device)"},
-			{Fix: "half_precision", Title: "Store it smaller", Cost: "none for images and counts", Told: "Images as `uint8`, numbers as `float16`, converted on the card batch by batch (`x.float()`): a quarter, or half. NumPy's `float64` is twice what is needed."},
-			{Fix: "lower_resolution", Title: "It is needed as a whole: make it coarser, or take less of it", Cost: "detail", Told: "Half the resolution of an image is a quarter, of a volume an eighth; only the objects, rows or channels that are used."},
+			{Fix: "stream_dataset", Title: "Keep it in RAM, and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "loader = DataLoader(TensorDataset({data}, {labels}), batch_size=64, shuffle=True, pin_memory=True)   # both without .cuda()\nfor x, y in loader:\n    x, y = x.to(device), y.to(device)"},
+			{Fix: "half_precision", Title: "Use a smaller data type", Cost: "none for images and counts", Told: "Images as `uint8`, numbers as `float16`, converted on the card batch by batch (`x.float()`): a quarter, or half. NumPy's `float64` is twice what is needed."},
+			{Fix: "lower_resolution", Title: "If all of it is needed: lower its resolution", Cost: "detail", Told: "Half the resolution of an image is a quarter, of a volume an eighth; only the objects, rows or channels that are used."},
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
 			out["numbers"], out["data"], out["labels"] = "", "data", "labels"
 			if n := c.Asked.Bytes / 4; n > 1e6 {
-				out["numbers"] = ledger.Thousands(n/1e6) + " million numbers of 32 bit, "
+				out["numbers"] = ledger.Thousands(n/1e6) + " million 32-bit floats, "
 			}
 		}),
 		Sources: []string{"https://pytorch.org/docs/stable/data.html", cures.MemoryFAQ},
@@ -150,29 +150,29 @@ var computing = []cause.Card{
 			return s.says("create_graph=True", "create_graph = True") || s.within([]string{"penalty", "hessian", "hvp", "r1"}) && s.says("grad(")
 		}),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory as it differentiated through a gradient",
-		Means:    "`create_graph=True` (a gradient penalty, a Hessian, an inner loop of meta-learning) keeps the graph of the backward pass as well, so that this step takes about twice what a usual one does.[[ {mine} of {total} was held, {asked} more was refused.]]",
-		Not:      "`retain_graph=True` elsewhere: it keeps still more. {settings}.",
+		Headline: "ran out of memory in a second derivative (create_graph)",
+		Means:    "A gradient penalty, a Hessian or an inner loop of meta-learning (`create_graph=True`) keeps the graph of the backward pass as well, so this step takes about twice the memory of a usual one.[[ This program held {mine} of {total}.]]",
+		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "The penalty over a part of the batch", Cost: "a noisier penalty", Told: "A quarter of the samples is enough as a rule; give the function `real[:n // 4]` and `fake[:n // 4]`."},
-			{Fix: "gradient_accumulation", Title: "Or seldom: every 16th step, with 16 times the weight", Cost: "none to speak of", Told: "As StyleGAN2 does (lazy regularisation); the other steps then keep the larger batch, this one a small one."},
-			{Fix: "lower_resolution", Title: "Or less in all", Cost: "slower", Told: "{Less}"},
-			{Fix: "detach_accumulated", Title: "Let go of its graph at once", Cost: "none", Told: "`d_loss.backward()` in the same step, `fake.detach()` for the critic, and `.item()` for what is logged."},
+			{Fix: "lower_batch_size", Title: "Compute the penalty on part of the batch", Cost: "a noisier penalty", Told: "A quarter of the samples is usually enough: pass `real[:n // 4]` and `fake[:n // 4]`."},
+			{Fix: "gradient_accumulation", Title: "Or compute it only every 16th step, with 16 times the weight", Cost: "none to speak of", Told: "As StyleGAN2 does (lazy regularisation); the other steps then keep the larger batch, this one a small one."},
+			{Fix: "lower_resolution", Title: "Or lower the batch size or the input size", Cost: "slower", Told: "{Less}"},
+			{Fix: "detach_accumulated", Title: "Free its graph at once", Cost: "none", Told: "`d_loss.backward()` in the same step, `fake.detach()` for the critic, and `.item()` for what is logged."},
 		},
 		Figures: figures(func(_ *ledger.Case, _ statement, out map[string]string) { out["Less"] = capital(out["less"]) }),
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.autograd.grad.html", "https://arxiv.org/abs/1912.04958"},
 	},
 	{
 		ID: "pytorch/lbfgs", Kinds: cures.Refused, Said: []string{"torch/optim/lbfgs.py"}, If: when.All(cures.OnOneCard, cures.OwnCard), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory under L-BFGS, whose history grows for the first hundred steps",
-		Means:    "L-BFGS keeps a vector as large as all that it optimises for each of its last steps, up to `history_size`, which is 100 by default: nothing at first, a hundred times the parameters in the end. So early steps pass and a later one fails.[[ {mine} of {total} is in use; {asked} more was refused.]]",
-		Not:      "{settings}. `empty_cache()`: the history is in use.",
+		Headline: "ran out of memory in L-BFGS, whose history grows for the first hundred steps",
+		Means:    "For each of its last steps, up to `history_size` (100 by default), L-BFGS keeps two vectors as large as everything it optimises. So early steps pass and a later one fails.[[ This program held {mine} of {total}.]]",
+		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "A shorter history", Cost: "slightly slower convergence", Kind: "python", Text: "optimizer = torch.optim.LBFGS(params, history_size=10)   # params and the rest: as in your call"},
-			{Fix: "optimizer_8bit", Title: "Or Adam, which keeps two vectors", Cost: "more steps", Told: "`torch.optim.Adam(params, lr=...)` without a closure; images that are optimised themselves take a large rate (0.05 to 1)."},
-			{Fix: "lower_resolution", Title: "Or less to compute on", Cost: "detail", Told: "Where an image is optimised: half the width and height is a quarter of both history and network's results. Else {less}"},
+			{Fix: "lower_context", Title: "Lower history_size", Cost: "slightly slower convergence", Kind: "python", Text: "optimizer = torch.optim.LBFGS(params, history_size=10)   # params and the rest: as in your call"},
+			{Fix: "optimizer_8bit", Title: "Or use Adam, which keeps two vectors in all", Cost: "more steps", Told: "`torch.optim.Adam(params, lr=...)` without a closure; images that are optimised themselves take a large rate (0.05 to 1)."},
+			{Fix: "lower_resolution", Title: "Or use smaller inputs", Cost: "detail", Told: "If an image is optimised: half the width and height takes a quarter of both history and activations. Otherwise {less}"},
 		},
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/optim/lbfgs.py", "https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html"},
 	},
@@ -181,13 +181,13 @@ var computing = []cause.Card{
 			return s.reached("unfold", "im2col") || s.itself() && s.says("unfold(", "im2col(")
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory as it cut a map into overlapping patches",
-		Means:    "`unfold` writes every patch out: kernel x kernel times the input where the stride is 1[[ ({times} times with the kernel of {kernel} of this line)]]. {asked} is the result.[[ {mine} of {total} was held before.]]",
-		Not:      "A smaller network around it. {settings}.",
+		Headline: "ran out of memory in `unfold` (overlapping patches)",
+		Means:    "`unfold` copies every patch: kernel x kernel times the input at stride 1[[ ({times} times with this line's kernel of {kernel})]]. Its result here is {asked}.[[ This program held {mine} of {total} before.]]",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Unfold a smaller map, or with a stride", Cost: "detail", Told: "A stride of 2 makes a quarter of the patches, a stride as large as the kernel none that overlap; half the width and height of the input a quarter too; or fewer channels first (a 1 x 1 convolution)."},
-			{Fix: "lower_batch_size", Title: "Strip by strip", Cost: "some lines of code", Told: "Loop over the samples of the batch, or over strips of rows with a margin of half a kernel, and keep of each what comes out."},
-			{Fix: "efficient_attention", Title: "Without patches, where a convolution does the same", Cost: "none", Told: "A weighted sum of neighbours is `F.conv2d` (`groups=channels`), a mean `F.avg_pool2d`: neither writes the patches out."},
+			{Fix: "lower_resolution", Title: "Use a stride, or a smaller input", Cost: "detail", Told: "A stride of 2 makes a quarter of the patches; so does half the width and height of the input. Or reduce the channels first (a 1 x 1 convolution)."},
+			{Fix: "lower_batch_size", Title: "Process it in strips", Cost: "some lines of code", Told: "Loop over the samples of the batch, or over strips of rows with a margin of half a kernel, and keep only the results."},
+			{Fix: "efficient_attention", Title: "Use a convolution instead, where it does the same", Cost: "none", Told: "A weighted sum of neighbours is `F.conv2d` (`groups=channels`), a mean is `F.avg_pool2d`: neither stores the patches."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) {
 			out["times"], out["kernel"] = "", ""
@@ -201,31 +201,31 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/models-in-turn", Kinds: cures.Allocators, Said: []string{"finished with value:", "study.optimize(", "in train_fold", "in run_fold", "kf.split(", "StratifiedKFold", "KFold(", "in cross_validate"}, If: when.All(cures.OnOneCard, cures.OwnCard),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of memory as one model after another was trained in one process",
-		Means:    "Earlier trials or folds went through. What a name, a list or a callback still holds of them (the model, its optimizer, a last output or loss) stays on the card; or this one is larger than they were.[[ {mine} of {total} is held now.]] `torch.cuda.memory_allocated()` between two of them tells: it should go back to nearly nothing.",
-		Not:      "`empty_cache()` alone: it frees nothing that a name still holds. {settings}.",
+		Headline: "ran out of memory while training several models in one process",
+		Means:    "If earlier trials or folds went through, parts of them (a model, its optimizer, a last output or loss) may still be held by a variable, list or callback; or this one is larger.[[ This program holds {mine} of {total}.]] `torch.cuda.memory_allocated()` between two of them should go back to nearly nothing.",
+		Not:      "`empty_cache()` alone: it frees nothing that a variable still refers to. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Let go of everything before the next", Cost: "none", Told: "Model, optimizer and loop inside one function, of which only numbers are returned; after it:", Kind: "python", Text: "gc.collect(); torch.cuda.empty_cache()   # after each trial or fold, outside the function\nprint(torch.cuda.memory_allocated() // 2**20, \"MiB still held\")"},
-			{Fix: "restart_session", Title: "Or each in a process of its own", Cost: "a start each time", Told: "What a process held is gone when it ends: a script with the fold or trial as its argument, called in turn (`subprocess.run`)."},
-			{Fix: "lower_batch_size", Title: "It goes back to zero: this one is larger", Cost: "fewer candidates", Told: "Bound batch, width and length of what is searched, or catch `RuntimeError` and give the trial up (Optuna: `raise optuna.TrialPruned()`)."},
+			{Fix: "empty_cache", Title: "Free everything before the next one", Cost: "none", Told: "Put model, optimizer and loop into one function that returns only numbers; after it:", Kind: "python", Text: "gc.collect(); torch.cuda.empty_cache()   # after each trial or fold, outside the function\nprint(torch.cuda.memory_allocated() // 2**20, \"MiB still held\")"},
+			{Fix: "restart_session", Title: "Or run each in its own process", Cost: "a start each time", Told: "All its memory is freed when it ends: a script that takes the fold or trial as its argument (`subprocess.run`)."},
+			{Fix: "lower_batch_size", Title: "If it goes back to zero: limit the size of the trials", Cost: "fewer candidates", Told: "Limit the batch size, width and length that are searched, or catch `RuntimeError` and skip the trial (Optuna: `raise optuna.TrialPruned()`)."},
 		},
 		Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://optuna.readthedocs.io/en/stable/reference/generated/optuna.TrialPruned.html"},
 	},
 	{
 		ID: "pytorch/in-a-service", Kinds: cures.Allocators, Said: []string{"flask/app.py", "uvicorn/protocols", "starlette/", "fastapi/routing.py", "gradio/queueing.py", "gradio/routes.py", "django/core/handlers", "tornado/web.py", "aiohttp/web", "streamlit/runtime", "celery/app/trace.py", "Exception in ASGI application", "run_in_executor("}, If: when.All(cures.OnOneCard, when.Not(when.Any(ledger.Roomy, (*ledger.Case).Training, neverFits, cures.SlackWouldDo, cures.Listed)), alone), Among: anyCause,
 		Headline: "ran out of memory while a service answered a request",
-		Means:    "Requests run beside each other in threads, each with input and intermediate results of its own on one card, and every worker process has its own copy of the models.[[ {mine} of {total} is this process's.]][[ {outside}]] A larger input than all before does it as well.",
-		Not:      "Restarting it, if memory is full again after a few requests.[[ {Settings}.]]",
+		Means:    "Either the input or batch of this request was too large, or several requests ran at once: each has its own activations, and every worker process its own copy of the models.[[ This process holds {mine} of {total}.]][[ {outside}]]",
+		Not:      "[[{Settings}.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "One request at a time on the card, and no gradients", Cost: "requests wait for each other", Kind: "python", Text: "gpu = threading.Semaphore(1)               # once, beside the model\nwith gpu, torch.inference_mode():          # in the handler; async code: asyncio.Semaphore\n    output = model(x)                      # your own call; return output.cpu()"},
-			{Fix: "kill_stale_process", Title: "Count the processes: one worker a card", Cost: "free", Told: "`--workers 1` for uvicorn and gunicorn, no `--reload` beside it; the models loaded once, not in each request; a second service or container on the card moved to another.", Kind: "shell", Text: "nvidia-smi"},
-			{Fix: "lower_batch_size", Title: "Bound the input", Cost: "long inputs take several calls", Told: "Refuse or cut what is longer or larger than you have tried; batches inside the models (a diarization, an encoder) have a `batch_size` of their own."},
-			{Fix: "half_precision", Title: "Lighter models", Cost: "little quality", Told: "`model.half()`, or a smaller one of several that share the card."},
+			{Fix: "lower_batch_size", Title: "Limit the input size, and lower the batch size inside", Cost: "long inputs take several calls", Told: "Refuse or split what is longer or larger than you have tested; `encode(..., batch_size=8)`, pipelines and encoders have a `batch_size` of their own."},
+			{Fix: "lower_parallel", Title: "Run one request at a time, without gradients", Cost: "requests wait for each other", Kind: "python", Text: "gpu = threading.Semaphore(1)               # once, beside the model\nwith gpu, torch.inference_mode():          # in the handler; async code: asyncio.Semaphore\n    output = model(x)                      # your own call; return output.cpu()"},
+			{Fix: "kill_stale_process", Title: "Use one worker process per GPU", Cost: "free", Told: "`--workers 1` for uvicorn and gunicorn, without `--reload`; load the models once, not in each request; move a second service or container to another GPU.", Kind: "shell", Text: "nvidia-smi"},
+			{Fix: "half_precision", Title: "Use lighter models", Cost: "little quality", Told: "`model.half()`, or a smaller one of several that share the GPU."},
 		},
 		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
 			out["outside"], out["Settings"] = "", ""
 			if c.Others.Bytes > 2*units.GiB {
-				out["outside"] = fmt.Sprintf("%s lies outside PyTorch's hands: another engine of the same service (CTranslate2, ONNX Runtime, TensorRT), another worker, or another program.", c.Others)
+				out["outside"] = fmt.Sprintf("%s is held outside PyTorch: by another engine of the same service (CTranslate2, ONNX Runtime, TensorRT), another worker, or another program.", c.Others)
 			} else {
 				out["Settings"] = out["settings"]
 			}
