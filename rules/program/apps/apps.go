@@ -25,7 +25,7 @@ func cure(fix, title, kind, text, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
 }
 
-// cards lets those about a card be silent where the computer's own memory was
+// cards lets those about a card be silent where system memory (RAM) was
 // refused: the allocator's words for both are alike.
 func cards(list ...cause.Card) []cause.Card {
 	for i := range list {
@@ -49,6 +49,16 @@ var (
 // steps are those of a program by fix.
 type steps = map[string]func(*ledger.Case) []step.Step
 
+// byPhase is one step in training, another in use.
+func byPhase(training, use step.Step) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		if c.Training() {
+			return []step.Step{training}
+		}
+		return []step.Step{use}
+	}
+}
+
 // noCard hides the card from a program: it computes on the processor then.
 func noCard(c *ledger.Case) []step.Step {
 	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "-1")}
@@ -62,4 +72,5 @@ var (
 	OnCard, OffRAM, LookAtCard = onCard, offRAM, lookAtCard
 	Cards, Cure, NoCard        = cards, cure, noCard
 	Visible, InRAM, Training   = visible, inRAM, training
+	ByPhase                    = byPhase
 )

@@ -14,28 +14,28 @@ import (
 // Voices is what programs share that speak, sing or part music.
 var Voices = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
-	Titles:  map[string]string{"lower_resolution": "Work on shorter pieces of sound or text", "cpu_offload": "Run it on the processor", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn its memory saving on"},
-	Costs:   map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Titles:  map[string]string{"lower_resolution": "Use shorter recordings or texts", "cpu_offload": "Run it on the CPU", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn on its low-memory mode"},
+	Costs:   map[string]string{"lower_resolution": "Cutting them takes time.", "cpu_offload": "Many times slower."},
 	Effects: noSums,
 	Steps: steps{
 		"cpu_offload":       noCard,
-		"lower_batch_size":  step.Paste("text", "It works on one piece at a time: make the piece shorter."),
+		"lower_batch_size":  step.Paste("text", "Training: half of the present batch size. Otherwise: one request at a time, and shorter pieces of text or sound."),
 		"use_smaller_model": step.Paste("text", "Choose a smaller variant of the model, if there is one."),
-		"lowvram_mode":      step.Paste("text", "It has no such mode: run it on the processor, or free the card first."),
+		"lowvram_mode":      step.Paste("text", "If it has no such mode, run it on the CPU, or free the card first."),
 	},
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:         notTrained(cause.InOrder("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload")),
 		cause.OversizedAllocation:   notTrained(cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload")),
 		cause.TrainingStateTooLarge: cause.InOrder("lower_batch_size", "close_other_apps", "bigger_gpu"),
-		cause.ModelTooLarge:         cause.InOrder("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
+		cause.ModelTooLarge:         cause.InOrder("close_other_apps", "use_smaller_model", "cpu_offload"),
 		cause.Unknown:               cause.InOrder("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
 	},
 }
 
 var (
-	shorterText = "Give it a sentence or two at a time, and join the sounds afterwards."
-	shorterClip = "Cut the recording into pieces of 5 to 15 seconds before preprocessing."
+	shorterText = "Give it one or two sentences at a time and join the audio files afterwards."
+	shorterClip = "Cut the recordings into pieces of 5 to 15 seconds before preprocessing."
 )
 
 // CoquiTTS is coqui's library with XTTS.
@@ -46,7 +46,7 @@ var CoquiTTS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Steps: steps{
 		"lower_resolution": step.Paste("python", "for i, sentence in enumerate(text.split(\". \")):\n    tts.tts_to_file(text=sentence, speaker_wav=\"voice.wav\", language=\"en\", file_path=f\"part{i}.wav\")"),
-		"lower_batch_size": step.Paste("python", "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"),
+		"lower_batch_size": byPhase(step.Step{Kind: "python", Text: "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"}, step.Step{Kind: "text", Text: shorterText}),
 		"cpu_offload":      step.Paste("python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")"),
 		"half_precision":   step.Paste("text", "XTTS has no switch for 16 bit; DeepSpeed (use_deepspeed=True in load_checkpoint) runs it faster, not smaller."),
 	},
@@ -54,21 +54,21 @@ var CoquiTTS = program.Program{
 		cause.Card{
 			ID: "coqui-tts/training", Kinds: onCard, Said: []string{"trainer.fit()", "trainer/trainer.py", `trainer\trainer.py`, "train_gpt_xtts", "xtts_ft_demo"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed while training or fine-tuning. What grows is the batch times the longest clip in it: one recording that was not cut fills the card where all others fit.",
+			Means: "It failed in training. Memory grows with the batch size times the longest clip in the batch, so one uncut recording can fill the card where all others fit.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Batch 1, more accumulation", "python", "BATCH_SIZE = 1        # in the recipe; the demo's page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui asks for a product of about 252", "Slower steps."),
-				cure("lower_resolution", "Lower the longest clip", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out."),
+				cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; the demo's page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui asks for a product of about 252", "Slower steps."),
+				cure("lower_resolution", "Shorten the longest clip (`max_wav_length`)", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out."),
 			},
 			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/recipes/ljspeech/xtts_v2/train_gpt_xtts.py"},
 		},
 		cause.Card{
 			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Means: "It failed while speaking. XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
+			Means: "XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Shorter sentences, a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
+				cure("lower_resolution", "Split the text, use a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
 				lookAtCard,
-				cure("cpu_offload", "Run it on the processor", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
+				cure("cpu_offload", "Run it on the CPU", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
 			},
 			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/TTS/api.py", "https://github.com/coqui-ai/TTS/blob/dev/docs/source/models/xtts.md"},
 		},
@@ -88,10 +88,9 @@ var Bark = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "Bark keeps three models on the card, about 12 GB together. It has switches for smaller cards: the small models fit into 8 GB, and with parts moved to RAM about 2 GB are enough.",
-		Not:   "Shorter text: the models alone fill the card.",
+		Means: "The full version of Bark needs about 12 GB for its models. The small models fit into 8 GB; with parts moved to RAM about 2 GB are enough.",
 		Cures: []cause.Cure{
-			cure("lowvram_mode", "Small models, and offload", "python", barkOffload, "Slightly worse speech; slower."),
+			cure("lowvram_mode", "Use the small models and offload to RAM", "python", barkOffload, "Slightly worse speech; slower."),
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/suno-ai/bark/blob/main/README.md"},
@@ -106,7 +105,7 @@ var RVC = program.Program{
 	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer/lib/infer_pack/", "infer-web.py", "infer/lib/train/", "Applio/", "rvc/train/", "rvc/infer/"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
-		"lower_batch_size": step.Paste("ui", "Train tab: Batch size per GPU: 4, then 1; Cache all training sets to GPU memory: No"),
+		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "Train tab: Batch size per GPU: half of the present value, then 1; Cache all training sets to GPU memory: No"}, step.Step{Kind: "text", Text: "Convert pieces of 30 to 60 seconds, one at a time."}),
 		"lower_resolution": step.Paste("config", "# configs/config.py, at the end: smaller pieces of sound at a time\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32"),
 		"half_precision":   step.Paste("text", "It computes at 16 bit already on cards that can; GTX 16xx run at 32 bit on purpose."),
 	},
@@ -114,20 +113,20 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", "rvc/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. Two settings count: the batch per card, and whether the whole training set is cached on the card, which only pays below ten minutes of sound.",
+			Means: "It failed in training. Two settings decide: the batch size per GPU, and whether the whole training set is cached in graphics memory (worth it below ten minutes of audio only).",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Smaller batch, no cache on the card", "ui", "Train tab: Batch size per GPU 4, then 1; Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
+				cure("lower_batch_size", "Lower the batch size, turn off the GPU cache", "ui", "Train tab: Batch size per GPU half of the present value, then 1; Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
 				lookAtCard,
-				cure("bigger_gpu", "If batch 1 fails too", "text", "RVC's own FAQ: then this card cannot train it. 4 GB is the least; train on a rented card and convert on yours.", "Money."),
+				cure("bigger_gpu", "Train on a larger card", "text", "If batch size 1 fails too, RVC's FAQ says that the card cannot train it. Train on a rented card and convert on yours.", "Money."),
 			},
 			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md"},
 		},
 		cause.Card{
 			ID: "rvc/converting", Kinds: onCard, Said: []string{"pipeline.py", "vc_single", "vc_multi", "rmvpe", "in infer"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed while converting. RVC cuts the sound by its figures x_pad, x_query, x_center and x_max, which it chooses by the size of the card, not by what is free on it.",
+			Means: "It failed while converting a voice. RVC cuts the audio by `x_pad`, `x_query`, `x_center` and `x_max`, which it chooses by the total size of the card, not by what is free.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Use the figures of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower; seams are not heard."),
+				cure("lower_resolution", "Use the settings of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/configs/config.py", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md"},
@@ -135,15 +134,14 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/either", Kinds: onCard, Said: []string{"infer/lib/infer_pack/"}, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase != "inference" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in the network that makes the sound, which runs in training and in conversion alike; the log does not show which it was.[[ {mine} of {total} is this program's own.]] In training the batch decides, in conversion how long a piece goes in at once.",
-			Not:   "`max_split_size_mb`[[: {slack} to gain]].",
+			Means: "It failed in the synthesis network, which runs in training and in conversion alike; the log does not show which it was.[[ {mine} of {total} is this program's own.]] In training the batch size decides, in conversion the length of a piece.",
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "Less at a time", Cost: "slower", Ways: []cause.Way{
-					{For: "Training", Text: "Train tab: Batch size per GPU 1 or 2, \"Cache all training sets to GPU memory\": No; restart the program after the features were made, so that the models for that leave the card."},
+				{Fix: "lower_batch_size", Title: "Lower the batch size, or convert shorter pieces", Cost: "slower", Ways: []cause.Way{
+					{For: "Training", Text: "Train tab: Batch size per GPU 1 or 2, \"Cache all training sets to GPU memory\": No; restart RVC between feature extraction and training."},
 					{For: "Converting", Text: "cut the recording into pieces of 30 to 60 seconds; pitch method `pm` or `harvest` in place of `crepe` or `rmvpe`; in configs/config.py the figures `x_pad`, `x_query`, `x_center`, `x_max` of a smaller card."},
 				}},
 				lookAtCard,
-				cure("bigger_gpu", "If batch 1 fails too", "text", "RVC's own FAQ: then this card cannot train it. 4 GB is the least; train on a rented card and convert on yours.", "Money."),
+				cure("bigger_gpu", "Train on a larger card", "text", "If batch size 1 fails too, RVC's FAQ says that the card cannot train it. Train on a rented card and convert on yours.", "Money."),
 			},
 			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/configs/config.py"},
 		},
@@ -157,15 +155,15 @@ var SoVITS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db --linear_gradient --device"},
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"),
-		"lower_resolution": step.Paste("text", "Training: "+shorterClip+" Converting: add --clip 20, seconds at a time."),
+		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"}, step.Step{Kind: "text", Text: "Convert one file at a time, with --clip 20."}),
+		"lower_resolution": byPhase(step.Step{Kind: "text", Text: shorterClip}, step.Step{Kind: "text", Text: "Add --clip 20: pieces of 20 seconds."}),
 	},
 	Cards: cards(
 		cause.Card{
 			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. It grows with batch_size in configs/config.json and with the longest clip of the data set: the project asks for clips of 5 to 15 seconds.",
+			Means: "It failed in training. Memory grows with `batch_size` in configs/config.json and with the longest clip of the data set: the project asks for clips of 5 to 15 seconds.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower batch_size in config.json", "config", "// configs/config.json, in train (it starts at 6)\n\"batch_size\": 2", "Slower."),
+				cure("lower_batch_size", "Lower `batch_size` in config.json", "config", "// configs/config.json, in train (default 6)\n\"batch_size\": 2", "Slower."),
 				cure("lower_resolution", "Cut long clips", "text", shorterClip, "Preprocessing once more."),
 			},
 			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md"},
@@ -173,14 +171,14 @@ var SoVITS = program.Program{
 		cause.Card{
 			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.ContextTooLong, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] on a long passage without a pause",
+			Headline: "ran out of graphics memory[[ ({total})]] while converting[[: a piece of {seconds} seconds]]",
 			Figures:  longSegment,
-			Means:    "It failed while converting. The song is cut at its pauses only[[, and this piece is {seconds} seconds long]]: attention in the encoder grows with the square of that.[[ At 20 seconds the {asked} that was refused would be {at20}.]] No pause is found where music or noise is left under the voice.",
-			Not:      "`batch_size` in config.json: that is training. Allocator settings: the next layer needs as much again.",
+			Means:    "Without `--clip` the song is cut at its pauses only[[; this piece is {seconds} seconds long]]. Attention in the encoder grows with the square of a piece's length.[[ At 20 seconds the refused {asked} would be {at20}.]] Where music or noise is left under the voice, no pause is found.",
+			Not:      "`batch_size` in config.json: it is for training only.",
 			Cures: []cause.Cure{
 				cure("lower_context", "Force a cut every 20 seconds", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
 				cure("lower_resolution", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
-				cure("cpu_offload", "Or cut the file, or use the processor", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Join the parts; --device cpu is slow and needs no card."),
+				cure("cpu_offload", "Cut the file first", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Parts to join."),
 			},
 			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md", "https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/inference_main.py"},
 		},
@@ -209,13 +207,13 @@ var GPTSoVITS = program.Program{
 	Proofs: []string{"GPT_SoVITS/", "GPT-SoVITS", "s2_train", "s1_train.py"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
-		"lower_batch_size": step.Paste("ui", "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"),
-		"lower_resolution": step.Paste("ui", "0b-Audio slicer: a smaller maximum length, then format the data set again; when speaking: cut the text by punctuation"),
+		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"}, step.Step{Kind: "ui", Text: "batch_size 1 in the fast inference and in api_v2"}),
+		"lower_resolution": byPhase(step.Step{Kind: "ui", Text: "0b-Audio slicer: a smaller maximum length, then format the data set again"}, step.Step{Kind: "ui", Text: "How to slice the sentence: by punctuation"}),
 	},
 	Cards: cards(
 		cause.Card{
 			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. The page proposes a batch by the size of the card (half its GB, an eighth for v3 and v4), as if nothing else were on it, and counts clips, not their length.",
+			Means: "It failed in training. The page proposes a batch size by the total size of the card (half its GB, an eighth for v3 and v4), whatever else is on the card and however long the clips are.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of what it proposed, then 1; v3: gradient checkpointing on", "Slower."),
 				cure("lower_resolution", "Cut long clips", "ui", "0b-Audio slicer: clips of 10 seconds at most; then format the data set again", "Preparing once more."),
@@ -226,9 +224,9 @@ var GPTSoVITS = program.Program{
 		cause.Card{
 			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Means: "It failed while speaking. Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
+			Means: "Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Cut the text", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
+				cure("lower_resolution", "Slice the text, batch size 1", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/GPT_SoVITS/TTS_infer_pack/TTS.py"},
@@ -243,16 +241,16 @@ var F5TTS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"F5-TTS/src/f5_tts/train/finetune_cli.py": "--batch_size_per_gpu --batch_size_type --max_samples --grad_accumulation_steps --bnb_optimizer"},
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"),
-		"lower_resolution": step.Paste("text", "Speaking: a reference of less than 12 seconds and shorter texts. Training: leave out clips above 20 seconds."),
+		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"}, step.Step{Kind: "text", Text: shorterText}),
+		"lower_resolution": byPhase(step.Step{Kind: "text", Text: "Leave out clips above 20 seconds."}, step.Step{Kind: "text", Text: "A reference of less than 12 seconds and shorter texts."}),
 		"optimizer_8bit":   step.Paste("config", "--bnb_optimizer"),
 	},
 	Cards: cards(cause.Card{
 		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "It failed in training. F5 counts a batch in frames, not clips: the default of 3200 frames is about 34 seconds of speech at once, on each card.",
+		Means: "It failed in training. F5-TTS counts a batch in frames, not clips: the default of 3200 frames is about 34 seconds of speech on each card.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Halve the frames of a batch", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16", "Slower."),
-			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "None that can be seen; needs bitsandbytes."),
+			cure("lower_batch_size", "Halve `--batch_size_per_gpu`", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16   # default 3200 frames", "Slower."),
+			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "Hardly any quality; needs bitsandbytes."),
 		},
 		Sources: []string{"https://github.com/SWivid/F5-TTS/blob/main/src/f5_tts/train/finetune_cli.py"},
 	}),
@@ -270,9 +268,9 @@ var AudioCraft = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Means: "MusicGen makes all descriptions of a call at once and keeps a cache that grows with the duration. Its makers ask for 16 GB for the medium model; small makes short pieces on less.",
+		Means: "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors ask for 16 GB for the medium model; small needs less.",
 		Cures: []cause.Cure{
-			cure("lower_resolution", "Shorter pieces, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
+			cure("lower_resolution", "Generate shorter music, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
 			cure("use_smaller_model", "Use musicgen-small", "python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")", "Plainer music."),
 			lookAtCard,
 		},
@@ -288,26 +286,26 @@ var Demucs = program.Program{
 	Like:     []*program.Program{&Voices},
 	Sources:  program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
 	Steps: steps{
-		"lower_resolution": step.Paste("shell", "demucs --segment 7 song.mp3   # seconds; htdemucs takes 7 at most, older models 10 or more"),
+		"lower_resolution": step.Paste("shell", "demucs --segment 7 song.mp3   # seconds; htdemucs takes 7 at most, other models 10 or more"),
 		"cpu_offload":      step.Paste("shell", "demucs -d cpu song.mp3   # about 1.5 times the length of the song"),
-		"lower_batch_size": step.Paste("text", "It works on one piece at a time; its length is what counts: demucs --segment 7."),
+		"lower_batch_size": step.Paste("text", "A shorter piece: demucs --segment 7 (version 3.0.5 and later)."),
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() },
+			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() && c.Phase != "load" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "Demucs needs 3 GB at the least and about 7 with its defaults. What counts is the length of a piece in seconds, not that of the song, unless `--no-split` was given.",
+			Means: "Its README states 3 GB at the least and about 7 GB with the defaults. Demucs computes a song in pieces of some seconds unless `--no-split` is given. Versions before 3.0.3 also keep the whole song and its stems on the card, so that a long file fills it.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Shorten the segment", "shell", "demucs --segment 7 song.mp3   # on a 3 GB card: 8 with models before v4", "Slightly worse below 10."),
-				cure("empty_cache", "Let PyTorch keep nothing back", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
-				cure("cpu_offload", "Run it on the processor", "shell", "demucs -d cpu song.mp3", "About 1.5 times the length of the song."),
+				{Fix: "lower_resolution", Title: "Shorten the segment (`--segment`)", Told: "Version 3.0.5 and later; seconds (htdemucs takes 7 at most, other models 10 or more).", Kind: "shell", Text: "demucs --segment 7 song.mp3", Cost: "Slightly worse below 10."},
+				{Fix: "upgrade_version", Title: "Update a Demucs before 3.0.5", If: func(c *ledger.Case) bool { return !c.Near("htdemucs") }, Told: "Since 3.0.3 the song stays in RAM, and 3.0.5 brought `--segment`. Or cut the file into parts of 10 minutes.", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
+				cure("cpu_offload", "Run it on the CPU", "shell", "demucs -d cpu song.mp3", "About 1.5 times the length of the song."),
+				cure("empty_cache", "Turn off PyTorch's memory cache", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
 			},
-			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md", "https://github.com/facebookresearch/demucs/blob/main/docs/release.md"},
 		},
 		cause.Card{
 			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Means:   "System memory ran out. Demucs keeps the whole song once for each stem as 32-bit floats: about 85 MB a minute for four stems, so recordings of hours do not fit.",
-			Not:     "A shorter segment: it is about the card.",
+			Means:   "Demucs keeps the whole song once for each stem as 32-bit floats, about 85 MB a minute for four stems, and some copies of it: 5 GB and more an hour.",
 			Cures:   []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
 		},

@@ -21,12 +21,9 @@ var whispers = []struct {
 }
 
 // whisperSizes are what the weights of the log's model take at each precision,
-// in GB, and when it failed.
+// in GB.
 func whisperSizes(c *ledger.Case) map[string]string {
-	out := map[string]string{"name": "", "w8": "", "stage": ""}
-	if c.Near("in __init__", "in init") {
-		out["stage"] = "It failed in the model's constructor, before it opened the file."
-	}
+	out := map[string]string{"name": "", "w8": ""}
 	name := ""
 	if c.Model != nil {
 		name = c.Model.Name
@@ -46,11 +43,11 @@ func whisperSizes(c *ledger.Case) map[string]string {
 
 // inInt8 loads the log's own model at 8 bit.
 func inInt8(c *ledger.Case) []step.Step {
-	name := whisperSizes(c)["name"]
-	if name == "" {
-		name = "large-v3"
+	name := "name"
+	if own := whisperSizes(c)["name"]; own != "" {
+		name = quote.Python(own)
 	}
-	return []step.Step{{Kind: "python", Text: "model = WhisperModel(" + quote.Python(name) + ", device=\"cuda\", compute_type=\"int8_float16\")   # int8 on cards before RTX 20"}}
+	return []step.Step{{Kind: "python", Text: "model = WhisperModel(" + name + ", device=\"cuda\", compute_type=\"int8_float16\")   # your model's name; int8 on cards before RTX 20"}}
 }
 
 // alone: the log shows no program.
@@ -62,17 +59,17 @@ var EngineCards = []cause.Card{
 	{
 		ID: "other/mkl", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"mkl_malloc: failed to allocate memory"}, If: alone,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused system memory by Intel's math library",
-		Means:    "The line is Intel MKL's: RAM, not the card's memory. It names no program; many use MKL (NumPy of Anaconda, PyTorch on the CPU). Most public reports of it are of Whisper programs built on CTranslate2 (faster-whisper, WhisperX, noScribe), while they load a model. On Windows RAM and page file together are the bound, so some RAM can look free; on Linux it can be the limit of a container or job.",
+		Headline: "ran out of system memory (RAM) in Intel's math library",
+		Means:    "The message is Intel MKL's, about RAM, not graphics memory. It names no program: Anaconda's NumPy, PyTorch on the CPU and CTranslate2 (faster-whisper, WhisperX) use MKL. On Windows the limit is RAM plus page file, so it can fail with RAM still free; on Linux it can be the limit of a container or job.",
 		Not:      "A card with more memory: it was not the card that refused.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{
 				{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Close browsers and idle Python processes."},
 				{For: "Linux", Text: "`free -h; ulimit -v; cat /sys/fs/cgroup/memory.max` shows which limit it was."},
 			}, Cost: "free"},
-			{Fix: "load_in_8bit", Title: "Hold less", Ways: []cause.Way{
+			{Fix: "load_in_8bit", Title: "Load the model in 8 bit, or use smaller arrays", Ways: []cause.Way{
 				{For: "A Whisper program", Text: "`compute_type=\"int8\"` in `WhisperModel(...)`, `--compute_type int8` on a command line: half of float16. Or `medium` in place of `large`"},
-				{For: "NumPy, SciPy, PyTorch", Text: "print the shapes before the call that failed (n x n in float64 is 8 n² bytes); float32, fewer processes"},
+				{For: "NumPy, SciPy, PyTorch", Text: "`float32` in place of `float64`, fewer processes; print the shapes before the call that failed (n x n in float64 is 8 n² bytes)"},
 			}, Cost: "hardly any accuracy"},
 			managePage,
 		},
@@ -82,16 +79,15 @@ var EngineCards = []cause.Card{
 	{
 		ID: "other/ctranslate2", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"CUDA failed with error out of memory"}, If: alone,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of the card's memory in CTranslate2",
-		Means:    "That wording is CTranslate2's, the engine of faster-whisper, WhisperX, Subtitle Edit and others; it has no figures. Whisper large has 6.2 GB of weights at float32, 3.1 at float16 and 1.6 at int8, and wants 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) get float32 unless told otherwise. Or something else is on the card: `nvidia-smi` tells.",
-		Not:      "Shorter audio: it is read 30 seconds at a time.",
+		Headline: "ran out of graphics memory in CTranslate2",
+		Means:    "The message is CTranslate2's, the engine of faster-whisper, WhisperX, Subtitle Edit and others; it has no figures. Either the model is too large for the card, or something else is on the card. Whisper large has 6.2 GB of weights at float32, 3.1 at float16 and 1.6 at int8, and needs 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) use float32 by default.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Compute at 8 bit", Ways: []cause.Way{
 				{For: "Command line", Text: "`--compute_type int8` (RTX cards: `int8_float16`)."},
 				{For: "Python", Text: "`compute_type=\"int8_float16\"` in `WhisperModel(...)`."},
 			}, Cost: "hardly any accuracy"},
-			{Fix: "close_other_apps", Title: "Free the card", Told: "Games, browsers, an earlier run of the same program.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "use_smaller_model", Title: "Or a smaller model, fewer pieces at a time", Told: "`medium` is half of `large`, `turbo` too; WhisperX and the batched pipeline: `batch_size` 4; one beam (`beam_size` 1).", Cost: "more errors"},
+			{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers and earlier runs of the same program. See what is there:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model, or a smaller batch", Told: "Whisper `medium` and `turbo` are half of `large`. WhisperX and the batched pipeline: half of the present `batch_size`.", Cost: "more errors"},
 		},
 		Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md", "https://github.com/Purfview/whisper-standalone-win/issues/50"}, Solved: 1,
 	},

@@ -17,8 +17,8 @@ func fixes(ids ...string) []cause.Cure {
 
 // seen is what to do first where the log shows neither the card nor who holds it.
 var seen = cause.Cure{
-	Fix: "close_other_apps", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
-	Told: "The message has no figures. Full already: an earlier run, a browser, another program. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "close_other_apps", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, close what holds it; if it is not, the next fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phase is what a program has to say of one phase; its own proof is all that the
@@ -37,8 +37,16 @@ func learning(name, means, not, source string, cures ...string) cause.Card {
 }
 
 // working is a program in use.
-func working(name, while, means, not, source string, cures ...string) cause.Card {
-	return phase(name+"/use", "ran out of memory "+while, means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+func working(name, doing, means, not, source string, cures ...string) cause.Card {
+	k := phase(name+"/use", "ran out of memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+	k.Figures = while(doing)
+	return k
+}
+
+// while says what a program was doing, where the log shows that it was in use.
+func while(doing string) func(*ledger.Case) map[string]string {
+	inUse := map[string]string{"inference": doing}
+	return func(c *ledger.Case) map[string]string { return map[string]string{"while": inUse[c.Phase]} }
 }
 
 // opening is a program whose models found no room.
@@ -52,18 +60,19 @@ func opening(name, means, not, source string, cures ...string) cause.Card {
 func ramFilled(name, means, not, source string, cures ...string) cause.Card {
 	return cause.Card{
 		ID: name + "/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "filled the computer's memory", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
+		Headline: "ran out of system memory (RAM)", Means: means, Not: not, Cures: fixes(cures...), Sources: []string{source},
 	}
 }
 
 // noSums: the processor takes all of it, so that no share is to be computed.
 var noSums = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": func(*ledger.Case) *effect.Effect { return nil }}
 
-// notTrained leaves the processor to those who do not train.
+// notTrained leaves the CPU to those who do not train, and the batch size to
+// those who do.
 func notTrained(list []cause.Remedy) []cause.Remedy {
 	for i := range list {
-		if list[i].Fix == "cpu_offload" {
-			list[i].If = func(c *ledger.Case) bool { return !c.Training() }
+		if fix := list[i].Fix; fix == "cpu_offload" || fix == "lower_batch_size" {
+			list[i].If = func(c *ledger.Case) bool { return c.Training() == (fix == "lower_batch_size") }
 		}
 	}
 	return list

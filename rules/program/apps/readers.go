@@ -8,7 +8,7 @@ import (
 
 // Pages is what programs share that read documents.
 var Pages = program.Program{
-	Titles:  map[string]string{"lower_resolution": "Smaller pages", "cpu_offload": "Run it on the processor", "lower_parallel": "Fewer workers", "lower_num_workers": "Fewer pages at a time"},
+	Titles:  map[string]string{"lower_resolution": "Lower the page resolution", "cpu_offload": "Run it on the CPU", "lower_parallel": "Use fewer workers", "lower_num_workers": "Convert fewer pages at a time"},
 	Costs:   map[string]string{"lower_resolution": "small print may be missed", "cpu_offload": "many times slower", "lower_batch_size": "slower; the result stays", "lower_parallel": "fewer documents at a time", "lower_num_workers": "slower"},
 	Steps:   steps{"cpu_offload": noCard},
 	Effects: noSums,
@@ -30,12 +30,12 @@ var (
 		Proofs:  []string{"-packages/nougat/", "nougat/model.py", "nougat-ocr", "nougat/utils/"},
 		Steps: steps{
 			"lower_batch_size":  words("`-b 1` in your command."),
-			"use_smaller_model": words("`-m 0.1.0-small`, the default; base is larger."),
-			"half_precision":    words("Without `--full-precision`: it runs at bfloat16 by itself."),
+			"use_smaller_model": words("`-m 0.1.0-small`, the default, in place of base."),
+			"half_precision":    words("Leave out `--full-precision`: bfloat16 is the default."),
 			"lower_num_workers": words("`--pages 1-20`, a part of the PDF at a time: all pages are drawn in RAM first."),
 		},
 		Like:  []*program.Program{&Pages},
-		Cards: cards(working("nougat", "while it read pages", "It takes as many pages at a time as the card's TOTAL size suggests (0.3 a GB), whatever else lies on it, and each page is written with up to 4,096 tokens.", "A PDF of lower resolution: pages are scaled to one size.", "nougat/nougat/utils/device.py", "lower_batch_size", "close_other_apps", "use_smaller_model")),
+		Cards: cards(working("nougat", "while it read pages", "Nougat sets its batch size by the total size of the card (0.3 pages a GB), whatever else is on it. Each page is written with up to 4,096 tokens.", "A PDF of lower resolution: pages are scaled to one size.", "nougat/nougat/utils/device.py", "lower_batch_size", "close_other_apps", "use_smaller_model")),
 	}
 	// Surya has the models; Marker runs them.
 	Surya = program.Program{
@@ -47,7 +47,7 @@ var (
 			"cpu_offload":      step.Paste("env", "export TORCH_DEVICE=cpu"),
 		},
 		Like:  []*program.Program{&Pages},
-		Cards: cards(working("surya", "on a batch of its defaults", "Its batches are made for large cards. By its README an item takes 40 MB in recognition (512 at a time: 20 GB), 440 MB in detection (36: 16 GB), 220 in layout (32: 7 GB) and 150 in tables (64: 10 GB).", "Fewer pages in the PDF: batches are filled as they come.", "surya/README.md", "lower_batch_size", "close_other_apps", "cpu_offload")),
+		Cards: cards(working("surya", "while it read pages", "Surya's default batch sizes are made for large cards. By its README an item takes 40 MB in recognition (512 at a time: 20 GB), 440 MB in detection (36: 16 GB), 220 in layout (32: 7 GB) and 150 in tables (64: 10 GB).", "", "surya/README.md", "lower_batch_size", "close_other_apps", "cpu_offload")),
 	}
 	// Marker turns PDFs into Markdown.
 	Marker = program.Program{
@@ -62,9 +62,9 @@ var (
 		},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			working("marker", "while it converted", "Each worker takes 5 GB of the card at its peak, by its README, and 3.5 on average; `marker` starts 5 of them, `marker_single` one. The peaks come from the batches of recognition and tables.", "A shorter PDF alone: batches are filled as they come.", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
-			opening("marker", "Each worker loads all models once more (3.5 to 5 GB of the card), and `marker` starts 5 of them.", "A shorter PDF: no page was read yet.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
-			ramFilled("marker", "Every page is drawn at two resolutions and kept until the document is done, in each worker.", "Smaller batches: they are on the card.", "marker/README.md", "lower_num_workers", "lower_parallel"),
+			working("marker", "while it converted", "By Marker's README a worker takes 5 GB of the card at its peak and 3.5 on average. `marker` starts 5 workers, `marker_single` one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
+			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts 5 workers, `marker_single` one.", "A shorter PDF: the models are loaded first.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
+			ramFilled("marker", "Every page is rendered at two resolutions and kept until the document is done, in each worker.", "Smaller batches: they are in graphics memory.", "marker/README.md", "lower_num_workers", "lower_parallel"),
 		),
 	}
 	// Docling is IBM's.
@@ -79,11 +79,11 @@ var (
 			"cpu_offload":       step.Paste("env", "export DOCLING_DEVICE=cpu OMP_NUM_THREADS=4"),
 			"lower_parallel":    words("`do_ocr=False` in the options (`--no-ocr`) where the PDF has text; and one conversion at a time in a server."),
 		},
-		Titles: map[string]string{"lower_num_workers": "A part of the document at a time", "lower_parallel": "No OCR where the text is there"},
-		Like:   []*program.Program{&Pages},
+		Titles: map[string]string{"lower_num_workers": "Convert a part of the document at a time", "lower_parallel": "Turn off OCR where the PDF has text"}, Costs: map[string]string{"lower_parallel": "Scans still need it."},
+		Like: []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("docling", "Pages are parsed and drawn ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every image stays in the result until it is dropped. Large scans and documents of hundreds of pages are the usual ones.", "Another OCR engine: pages in RAM are what counts.", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
-			working("docling", "while it read pages", "Layout, tables, OCR and enrichment models share the card, each with a batch of its own (4 by default, 64 in the GPU guide); a VLM pipeline loads a language model instead.", "Fewer threads: that is the processor.", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
+			ramFilled("docling", "Pages are parsed and rendered ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every image stays in the result. Large scans and documents of hundreds of pages are the usual cause.", "", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
+			working("docling", "while it read pages", "Layout, tables, OCR and enrichment models share the card, each with a batch of its own (4 by default, 64 in the GPU guide); a VLM pipeline loads a language model instead.", "", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
 		),
 	}
 	// MinerU is OpenDataLab's, magic-pdf before it.
@@ -92,17 +92,17 @@ var (
 		Sources: program.Sources{"MinerU/mineru/utils/model_utils.py": "MINERU_VIRTUAL_VRAM_SIZE", "MinerU/docs/en/usage/cli_tools.md": "--start --formula --table MINERU_HYBRID_BATCH_RATIO MINERU_DEVICE_MODE", "MinerU/mineru/backend/vlm/utils.py": "--gpu-memory-utilization"},
 		Proofs:  []string{"mineru/backend/", "mineru/utils/", "mineru/cli/", "mineru/model/", "magic_pdf/", "mineru.backend", "mineru.cli"},
 		Steps: steps{
-			"lower_batch_size":             step.Paste("env", "export MINERU_VIRTUAL_VRAM_SIZE=6   # GB that it believes to have: below 8 batch ratio 2 or 1"),
+			"lower_batch_size":             step.Paste("env", "export MINERU_VIRTUAL_VRAM_SIZE=6   # GB of the card that it plans for; below 8: batch ratio 2 or 1"),
 			"lower_gpu_memory_utilization": words("VLM backends: `--gpu-memory-utilization 0.4` (0.5 of the card by default, 0.7 on 8 GB)."),
 			"lower_num_workers":            words("A part of the PDF at a time: `-s 0 -e 49`, then `-s 50 -e 99`, ..."),
 			"use_smaller_model":            words("`-b pipeline` in place of the VLM and hybrid backends, and `-f false -t false` where there are no formulas or tables."),
 			"cpu_offload":                  step.Paste("env", "export MINERU_DEVICE_MODE=cpu   # the pipeline backend"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Let it believe in a smaller card", "use_smaller_model": "The pipeline backend, without formulas and tables"},
+		Titles: map[string]string{"lower_batch_size": "Lower `MINERU_VIRTUAL_VRAM_SIZE`", "use_smaller_model": "Use the pipeline backend, without formulas and tables"},
 		Like:   []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("mineru", "Pages of a whole batch of documents are drawn and kept until they are analysed; long PDFs take tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: that is the card.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
-			working("mineru", "while it analysed pages", "The pipeline sizes its batches by the card's TOTAL (ratio 16 from 32 GB on, 8 from 16, 4 from 8, 2 from 6), not by what is free: a second program or worker on the card is not counted. VLM backends take half of the card for vLLM or LMDeploy besides.", "A shorter PDF: batches are filled from all pages.", "MinerU/mineru/backend/pipeline/pipeline_analyze.py", "lower_batch_size", "close_other_apps", "use_smaller_model"),
+			ramFilled("mineru", "Pages of a whole batch of documents are rendered and kept until they are analysed. Long PDFs can take tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: it is about graphics memory.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
+			working("mineru", "while it analysed pages", "The pipeline sets its batch size by the total size of the card (ratio 16 from 32 GB on, 8 from 16, 4 from 8, 2 from 6), not by what is free. VLM backends take half of the card for vLLM or LMDeploy besides.", "", "MinerU/mineru/backend/pipeline/pipeline_analyze.py", "lower_batch_size", "close_other_apps", "use_smaller_model"),
 		),
 	}
 	// EasyOCR is JaidedAI's.
@@ -112,34 +112,34 @@ var (
 		Proofs:  []string{"easyocr/"},
 		Steps: steps{
 			"lower_resolution":  step.Paste("python", "result = reader.readtext(image, canvas_size=1280, mag_ratio=1)   # 2560 by default; small print: cut the page up"),
-			"lower_batch_size":  step.Paste("python", "result = reader.readtext(image, batch_size=1, workers=0)   # both are the defaults"),
+			"lower_batch_size":  step.Paste("python", "result = reader.readtext(image, batch_size=1, workers=0)   # the defaults: it helps if yours are higher"),
 			"cpu_offload":       step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False)"),
 			"restart_session":   words("Make one `Reader` for all images, outside the loop: each one loads its models again."),
 			"lower_num_workers": step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False, quantize=True)   # once, not in the loop; a process for each image holds it as often"),
 		},
-		Titles: map[string]string{"restart_session": "One Reader for all images"},
-		Like:   []*program.Program{&Pages},
+		Titles: map[string]string{"restart_session": "Make one Reader for all images", "lower_resolution": "Lower `canvas_size`", "lower_num_workers": "Quantise, and use one process"}, Costs: map[string]string{"restart_session": "None."},
+		Like: []*program.Program{&Pages},
 		Cards: cards(
-			working("easyocr", "while it looked for text", "The detector sees the whole image, up to `canvas_size` (2,560) on its longer side, a VGG network whose first layers keep 64 maps of that size: half of it is a quarter of the memory. Recognition takes every box found, `batch_size` at a time.", "`batch_size=1`: it is the default.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
-			ramFilled("easyocr", "On the processor the detector keeps the same maps of the whole image in RAM (up to 2,560 on its longer side), 1 to 2 GB, in each process that has a `Reader`.", "`batch_size`: the detector takes one image.", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
+			working("easyocr", "while it looked for text", "The detector takes the whole image, up to `canvas_size` (2,560) on its longer side; half of that is a quarter of the memory. Recognition takes the boxes found, `batch_size` at a time.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
+			ramFilled("easyocr", "On the CPU the detector works on the whole image (up to 2,560 on its longer side) in RAM, 1 to 2 GB, in each process that has a `Reader`.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
 		),
 	}
 	// DocTR is Mindee's.
 	DocTR = program.Program{
 		Name: "doctr", Shown: "docTR", Work: "vision", Edits: "code", Language: "python",
-		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs"},
+		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs", "doctr/references/detection/train.py": "--batch_size"},
 		Proofs:  []string{"doctr/models/", "doctr/io/", "doctr/datasets/", "python-doctr", "-packages/doctr/"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("python", "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Half of the present `--batch_size` of the training script."}, step.Step{Kind: "python", Text: "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"}),
 			"half_precision":    step.Paste("python", "model = ocr_predictor(pretrained=True).cuda().half()"),
 			"lower_num_workers": step.Paste("python", "for page in DocumentFile.from_pdf(path):   # one page at a time\n    result = model([page])"),
 			"use_smaller_model": step.Paste("python", "model = ocr_predictor(\"db_mobilenet_v3_large\", \"crnn_mobilenet_v3_small\", pretrained=True)"),
 		},
-		Like: []*program.Program{&Pages},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "close_other_apps")}, Like: []*program.Program{&Pages},
 		Cards: cards(
-			learning("doctr", "A batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "Fewer epochs: one step is what fails.", "doctr/references/detection/train.py", "lower_batch_size", "use_smaller_model"),
+			learning("doctr", "A training batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size"),
 			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
-			ramFilled("doctr", "All pages of a call are drawn and kept, with the detector's maps: a PDF of hundreds of pages in one call is the usual reason.", "Smaller crops of words: they are small.", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
+			ramFilled("doctr", "All pages of a call are rendered and kept, with the detector's maps. A PDF of hundreds of pages in one call is the usual cause.", "", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
 		),
 	}
 )

@@ -14,13 +14,12 @@ func spoken(name string) cause.Card {
 	return cause.Card{
 		ID: name + "/work", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() && c.Phase != "load" }, Unsaid: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "setup_caches", "in from_pretrained"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it spoke[[ ({total} in all)]]",
-		Means:    "What grows here is the length of one piece of text, which is spoken in one go, and of the reference recording; the weights stay as they are. A second worker or page of the same program holds the weights once more.",
-		Not:      "A lower sample rate of the output: the sound itself is small.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "Beside the weights, memory grows with the length of one piece of text, which is spoken in one go, and of the reference recording. A second worker or page of the same program holds the weights again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Shorter pieces", Told: "One or two sentences at a time, joined afterwards; a reference of 5 to 15 seconds, without silence; batch 1, and one request at a time.", Cost: "several pieces to join"},
+			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "One or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, one request at a time.", Cost: "several pieces to join"},
 			lookAtCard,
-			{Fix: "half_precision", Title: "16 bit, if it runs at 32", Told: "Many have a switch for it (`--half`, `--fp16`, `use_fp16`); the log does not show how it runs now.", Cost: "hardly any quality"},
+			{Fix: "half_precision", Title: "Run it at 16 bit", Told: "If it has a switch for it (`--half`, `--fp16`, `use_fp16`): the log does not show how it runs now.", Cost: "hardly any quality"},
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/blob/main/docs/en/inference.md", "https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -31,13 +30,13 @@ func unloaded(name string) cause.Card {
 	return cause.Card{
 		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it loaded its models[[ ({total} in all)]]",
-		Means:    "Nothing was spoken yet: weights went to the card, and it keeps several at a time (a language model, one for sound, often one for the voice).[[ {mine} of {total} is its own.]] On a card of 4 to 6 GB they fit at 16 bit at best.",
-		Not:      "Shorter text or a shorter reference: none was read yet.",
+		Headline: "ran out of graphics memory while it loaded its models[[ ({total})]]",
+		Means:    "It failed while weights were put on the card. Such programs keep several models there: a language model, one for the sound, often one for the voice.[[ {mine} of {total} is its own.]]",
+		Not:      "Shorter text or a shorter reference: the models are loaded first.",
 		Cures: []cause.Cure{
 			lookAtCard,
-			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Many have a switch (`--half`, `--fp16`, `use_fp16=True`): half of 32 bit; the log does not show how it loads now.", Cost: "hardly any quality"},
-			{Fix: "cpu_offload", Title: "Or its smaller variant, or the processor", Told: "A smaller checkpoint of the family, if there is one; else `device` cpu.", Cost: "many times slower on the processor"},
+			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "If it has a switch for it (`--half`, `--fp16`, `use_fp16=True`): half of 32 bit. The log does not show how it loads now.", Cost: "hardly any quality"},
+			{Fix: "cpu_offload", Title: "Use a smaller checkpoint, or the CPU", Told: "A smaller checkpoint of the family, if there is one; else `device` cpu.", Cost: "many times slower on the CPU"},
 		},
 		Sources: []string{"https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -60,13 +59,12 @@ var FishSpeech = program.Program{
 	Cards: cards(cause.Card{
 		ID: "fish-speech/cache", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, Said: []string{"setup_caches", "launch_thread_safe_queue", "init_model"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "made a cache for its longest text, and the card had no room for it",
-		Means:    "Right after the weights it makes the whole KV cache for `max_seq_len` of the model's config.json, however short your text is: with S2-Pro 32,768 tokens, about 4.5 GB beside 8.5 GB of weights. So it fails on 16 GB before a word is spoken.",
-		Not:      "Shorter text or a smaller `--max-new-tokens`: the cache does not follow them.",
+		Headline: "ran out of graphics memory while it loaded its model and KV cache",
+		Means:    "After the weights it allocates the KV cache for the whole `max_seq_len` of the model's config.json, however short your text is: with S2-Pro 32,768 tokens, about 4.5 GB beside 8.5 GB of weights.",
+		Not:      "Shorter text or a smaller `--max-new-tokens`: the cache does not depend on them.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "A shorter cache", Told: "In config.json of the checkpoint's folder, under `text_config`; one minute of speech needs far less:", Kind: "config", Text: "\"max_seq_len\": 4096", Cost: "very long texts in pieces"},
+			{Fix: "lower_context", Title: "Lower `max_seq_len`", Told: "In config.json of the checkpoint's folder, under `text_config`:", Kind: "config", Text: "\"max_seq_len\": 4096", Cost: "very long texts in pieces"},
 			lookAtCard,
-			{Fix: "half_precision", Title: "With it: `--half` on cards without bf16", Told: "Added to the command.", Cost: "hardly any quality"},
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/pull/1306", "https://github.com/fishaudio/fish-speech/blob/main/fish_speech/models/text2semantic/inference.py"}, Solved: 1,
 	}),
@@ -81,14 +79,14 @@ var ACEStep = program.Program{
 	Cards: cards(cause.Card{
 		ID: "ace-step/song", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("ace-step") && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total} in all)]]",
-		Means:    "A song takes the language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder, and its length and the number of songs at a time come on top. The project's table: up to 8 GB with offload and INT8 and the 0.6B language model or none, 12 to 16 GB the 1.7B, XL from 16 GB on.",
-		Not:      "Fewer steps: they take time, not memory.",
+		Means:    "The language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card; the song's length and the batch size come on top. The project's table for 1.5: up to 8 GB offload, INT8 and the 0.6B language model or none; 12 to 16 GB the 1.7B; XL from 16 GB on.",
+		Not:      "Fewer steps: they cost time, not memory.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Its savings for small cards", Ways: []cause.Way{
+			{Fix: "cpu_offload", Title: "Turn on CPU offload and INT8", Ways: []cause.Way{
 				{For: "Version 1.5", Text: "in the page: Offload to CPU, also for DiT; INT8; a smaller language model or none; batch 1"},
 				{For: "Version 1", Text: "`--cpu_offload true --overlapped_decode true`, added to `acestep`"},
 			}, Cost: "slower"},
-			{Fix: "lower_resolution", Title: "A shorter song, one at a time", Told: "Half the duration; batch size 1.", Cost: "a shorter song"},
+			{Fix: "lower_resolution", Title: "Make a shorter song, one at a time", Told: "Half the duration; batch size 1.", Cost: "a shorter song"},
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/ace-step/ACE-Step-1.5/blob/main/docs/en/GPU_COMPATIBILITY.md", "https://github.com/ace-step/ACE-Step/blob/main/README.md"},

@@ -19,8 +19,8 @@ var RealESRGAN = program.Program{
 	Name: "real-esrgan", Shown: "Real-ESRGAN", Work: "vision", Edits: "flags", Language: "python",
 	Proofs:  []string{"inference_realesrgan", "-packages/realesrgan/", "try to set --tile with a smaller number"},
 	Sources: program.Sources{"Real-ESRGAN/inference_realesrgan.py": "--tile --fp32 --half --input --outscale --num_process_per_gpu"},
-	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "A smaller image into it", "half_precision": "Compute at 16 bit"},
-	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
+	Titles:  map[string]string{"vae_tiling": "Work in tiles (`--tile`)", "lower_resolution": "Scale the input image down", "half_precision": "Compute at 16 bit"},
+	Costs:   map[string]string{"vae_tiling": "Slower."},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
 		cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution", "half_precision"),
@@ -29,19 +29,19 @@ var RealESRGAN = program.Program{
 	},
 	Steps: steps{
 		"vae_tiling":       esrganTiles,
-		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it: half of both sides is a quarter of the memory. The factor of `--outscale` changes nothing: the network always enlarges by its own, and the result is scaled afterwards."),
+		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it: half of both sides is a quarter of the memory."),
 		"half_precision":   esrganHalf,
 	},
 	Cards: cards(cause.Card{
 		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Means:   "{tiled} The network is small (64 MB); its work grows with the pixels that go in, about 16 times as many come out at 4x.[[ {attribute}]]",
+		Means:   "{tiled} Memory grows with the pixels of the input image or tile; at 4x the result has 16 times as many.[[ {attribute}]]",
 		Figures: esrganFigures,
-		Not:     "Another or smaller model file, a lower `--outscale`: the image that goes in fills the card.",
+		Not:     "A lower `--outscale`: the network enlarges by its own factor, and the result is scaled afterwards.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Work in tiles", Cost: "Slower; the overlap hides the seams.", If: when.Not(esrganTiled)},
-			{Fix: "vae_tiling", Title: "Smaller tiles", Cost: "Slower.", If: esrganTiled},
-			{Fix: "half_precision", Title: "Without --fp32", Told: "It doubles the memory; 16 bit is what it computes at otherwise.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
-			{Fix: "half_precision", Title: "At 16 bit", Cost: "None that can be seen; GTX 16xx may make black images.", If: esrganOld},
+			{Fix: "vae_tiling", Title: "Work in tiles (`--tile`)", Cost: "Slower.", If: when.Not(esrganTiled)},
+			{Fix: "vae_tiling", Title: "Use smaller tiles (`--tile`)", Cost: "Slower.", If: esrganTiled},
+			{Fix: "half_precision", Title: "Leave out `--fp32`", Told: "It computes at 16 bit then, about half the memory.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
+			{Fix: "half_precision", Title: "Compute at 16 bit", Cost: "None that can be seen; GTX 16xx may make black images.", If: esrganOld},
 			{Fix: "lower_resolution", Cost: "Detail."},
 			lookAtCard,
 		},
@@ -71,8 +71,8 @@ func esrganFigures(c *ledger.Case) map[string]string {
 	if esrganTiled(c) {
 		out["tiled"] = "`--tile` is on already, and one tile did not fit."
 	}
-	if c.Near("has no attribute 'output'") || esrganOld(c) {
-		out["attribute"] = "The AttributeError below it is fallout: this script of 2021 goes on after the failure and finds no result."
+	if c.Near("has no attribute 'output'") {
+		out["attribute"] = "The AttributeError only follows from it: this script goes on after the failure and finds no result."
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func esrganHalf(c *ledger.Case) []step.Step {
 	if esrganOld(c) {
 		return []step.Step{{Kind: "text", Text: "Add `--half` if `python inference_realesrgan.py -h` lists it; newer versions compute at 16 bit by themselves: `git pull`, then `python setup.py develop`."}}
 	}
-	return []step.Step{{Kind: "text", Text: "Leave `--fp32` out: it computes at 16 bit then."}}
+	return []step.Step{{Kind: "text", Text: "Leave out `--fp32` if it is in your command: it computes at 16 bit then."}}
 }
 
 const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/"
@@ -108,7 +108,7 @@ const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/
 // uvrSettings are what lowers its work on the card, by the process method that
 // its error log begins with.
 var uvrSettings = cause.Cure{
-	Fix: "lower_resolution", Title: "Smaller pieces at a time", Cost: "Slower.",
+	Fix: "lower_resolution", Title: "Lower the segment size or batch size", Cost: "Slower.",
 	Ways: []cause.Way{
 		{For: "Demucs", Text: "Segments 10 instead of Default, then 5"},
 		{For: "MDX-Net", Text: "Segment Size 128 instead of 256, then 64; Batch Size 1"},
@@ -117,7 +117,7 @@ var uvrSettings = cause.Cure{
 }
 
 var uvrOffCard = cause.Cure{
-	Fix: "cpu_offload", Title: "Compute on the processor", Told: "Untick GPU Conversion in the main window.", Cost: "Several minutes a song instead of one.",
+	Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Untick GPU Conversion in the main window.", Cost: "Several minutes a song instead of one.",
 }
 
 // UVR is Ultimate Vocal Remover, a program with windows, bundled with its own
@@ -125,7 +125,7 @@ var uvrOffCard = cause.Cure{
 var UVR = program.Program{
 	Name: "uvr", Shown: "Ultimate Vocal Remover", Work: "audio", Edits: "flags", Language: "python",
 	Proofs: []string{"UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"},
-	Titles: map[string]string{"lower_resolution": "Smaller pieces at a time", "cpu_offload": "Compute on the processor"},
+	Titles: map[string]string{"lower_resolution": "Lower the segment size or batch size", "cpu_offload": "Run it on the CPU"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: cause.InOrder("lower_resolution", "cpu_offload", "close_other_apps"),
 		cause.ModelTooLarge: cause.InOrder("close_other_apps", "cpu_offload", "lower_resolution"),
@@ -140,33 +140,30 @@ var UVR = program.Program{
 		{
 			ID: "uvr/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(inUVR, ledger.Roomy), Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "was refused {asked} although {free} of the card was free",
-			Means:    "The card was not full, so a smaller segment cannot be what is missing. On Windows every piece of card memory is booked against RAM plus page file as well: when those are promised away, this is what it looks like. Else another program held the card for a moment, or the driver is at fault. UVR's own line, that the card might not be supported, is printed with every such error.",
-			Not:      "A smaller segment, another model, for the card's sake: {free} was free.",
+			Means:    "The card was not full. On Windows graphics memory is also charged against RAM plus page file: when those are used up, a request fails like this. Else another program held the card for a moment, or the driver is at fault. UVR prints its line that the card might not be supported with every such error.",
 			Cures: []cause.Cure{
-				{Fix: "raise_pagefile", Title: "Restart Windows, then a larger page file", Told: "If it works after the restart, RAM was the reason. To keep it so: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
+				{Fix: "raise_pagefile", Title: "Restart Windows, then enlarge the page file", Told: "If it works after the restart, RAM was the reason. Then Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
 				uvrOffCard,
-				{Fix: "upgrade_version", Title: "Update the graphics driver", Told: "PyTorch is bundled with UVR: driver and UVR itself are all that can be updated.", Cost: "Some minutes."},
+				{Fix: "upgrade_version", Title: "Update the graphics driver", Told: "PyTorch is bundled with UVR: update the driver and UVR itself.", Cost: "Some minutes."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
 			ID: "uvr/ram", Kinds: offRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "ran out of the computer's own memory (RAM)",
-			Means:    "RAM was refused, not the card's memory[[: {asked} at once]]. A song lies in RAM at 32 bit, once for each stem and for what is mixed back; an ensemble, or a file of an hour, is several times that.",
-			Not:      "A smaller segment for the card.",
+			Headline: "ran out of system memory (RAM)",
+			Means:    "RAM was refused, not graphics memory[[: {asked} at once]]. UVR keeps a song in RAM as 32-bit floats, once for each stem; an ensemble keeps several results.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Shorter files, one stem", Told: "Cut the file (10 minutes at most), Vocals Only or Instrumental Only, no ensemble.", Cost: "Joining the parts."},
+				{Fix: "lower_resolution", Title: "Cut the file, one stem only", Told: "Parts of 10 minutes at most, Vocals Only or Instrumental Only, no ensemble.", Cost: "Joining the parts."},
 				managePage,
-				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR, close browser and games.", Cost: "Free."},
+				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR; close browser and games.", Cost: "Free."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
 			ID: "uvr/card", Kinds: ortKinds, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "UVR cuts the song into segments, and the segment decides what one step needs; the length of the song hardly matters for the card.[[ {mine} of {total} was its own.]]",
-			Not:      "Another output format, a shorter song.",
-			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Close browser, games and other AI programs; UVR restarted holds nothing of its last run.", Cost: "Free."}, uvrOffCard},
+			Means:    "UVR works on a song in segments: their size and the batch size decide how much graphics memory it needs.[[ {mine} of {total} was its own.]]",
+			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},
 			Sources:  []string{uvrCode + "UVR.py", uvrCode + "gui_data/constants.py", uvrCode + "gui_data/error_handling.py"},
 		},
 	},

@@ -14,10 +14,10 @@ import (
 // Pictures is what programs share that make images and videos.
 var Pictures = program.Program{
 	Edits: "flags", Language: "python",
-	Titles: map[string]string{"lowvram_mode": "Turn its memory saving on", "cpu_offload": "Keep parts of the model in RAM"},
+	Titles: map[string]string{"lowvram_mode": "Turn on its low-memory mode", "cpu_offload": "Keep parts of the model in RAM"},
 	Steps: steps{
 		"use_smaller_model":   step.Paste("text", "Choose a smaller model: SD 1.5 instead of SDXL, SDXL instead of Flux, 2B or 1.3B instead of 14B."),
-		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, whose own attention writes no score matrix."),
+		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, which has memory-efficient attention of its own."),
 	},
 	Remedies: pictures(),
 }
@@ -58,37 +58,33 @@ var Wan2GP = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "ran out of the computer's own memory, not the card's",
-			Means:    "WanGP keeps whole models in RAM so that cards of 6 GB do; profiles 1 and 3 want the most, and pinned (reserved) memory counts on top.",
-			Not:      "Fewer frames: they are work for the card.",
+			Headline: "ran out of system memory (RAM), not graphics memory",
+			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 3 need the most RAM, and pinned (reserved) memory comes on top.",
 			Cures: []cause.Cure{
-				cure("lowvram_mode", "Use the profile with least RAM", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3", "Slower."),
+				cure("lowvram_mode", "Use the profile that needs the least RAM (5)", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3", "Slower."),
 				managePage,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
 			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
-			Headline: "got a bare CUDA out-of-memory error: RAM as likely as the card",
-			Means:    "It has no sizes. WanGP itself takes such an error for RAM: pinned (reserved) memory for swapped weights was refused; a full card would say \"Tried to allocate\". The log does not prove it. The frames name whatever call came next, even one that needs nothing, and a second exception while it cleans up is fallout.",
-			Not:      "Fewer frames or VAE tiles alone: they are work for the card. Trying again without a restart: the CUDA context stays broken.",
+			Headline: "got a CUDA out-of-memory error without sizes: RAM or graphics memory",
+			Means:    "WanGP takes such an error for a lack of RAM: pinned (reserved) memory for swapped weights was refused. When PyTorch finds the card full it usually says \"Tried to allocate\". The log does not prove which it was, and the traceback may name a later call.",
 			Cures: []cause.Cure{
-				{Fix: "restart_session", Title: "Restart WanGP, one model for each start", Told: "Close its window, see in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models it is often enough.", Cost: "Free."},
-				{Fix: "raise_pagefile", Title: "More RAM to promise", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
-				{Fix: "lowvram_mode", Title: "Pin less, the leanest profile", Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", Cost: "Slower."},
-				{Fix: "upgrade_version", Title: "It began with a new driver: go back", Told: "Where the same settings worked before: the NVIDIA driver of that time (581.80 in place of 591.44 in one case), clean installation.", Cost: "Half an hour."},
+				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, check in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models this is often enough.", Cost: "Free."},
+				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
+				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", Cost: "Slower."},
+				{Fix: "upgrade_version", Title: "Go back to the previous NVIDIA driver", Told: "If the same settings worked before a driver update: install the older one clean (581.80 in place of 591.44 in one report).", Cost: "Half an hour."},
 			},
-			Later:   "If the same settings worked before, ask what changed: a new NVIDIA driver has been the reason; go back to the one before.",
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
 			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in the VAE, not in a step",
-			Means:    "The VAE turns an image into a latent before the steps, and the finished clip into frames after them[[: {asked} more was refused]]. It grows with the pixels of a frame, and the tile size is chosen by the card's size, whatever else is on it.",
-			Not:      "Another profile, a quantised model: the model of the steps is not what is short here.",
+			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
+			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them[[: {asked} more was refused]]. Its memory grows with the pixels of a frame; in Auto the tile size follows the total size of the card, whatever else is on it.",
 			Cures: []cause.Cure{
-				cure("vae_tiling", "The smallest tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (128 x 128) in place of Auto", "Slower; seams are rare."),
-				{Fix: "lower_resolution", Title: "480p, or fewer frames", Told: "The clip can be enlarged afterwards by its Spatial Upsampling.", Cost: "Detail."},
+				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (128 x 128) in place of Auto", "Slower; seams are rare."),
+				{Fix: "lower_resolution", Title: "Lower the resolution, or make fewer frames", Told: "480p; enlarge the clip afterwards with Spatial Upsampling.", Cost: "Detail."},
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
@@ -96,12 +92,12 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "It failed on the card[[: {asked} more with {mine} of {total} its own]]. WanGP's profiles decide what stays there: 1 and 3 the whole model, 2 and 4 (the default) a part, 4.5 and 5 least.[[ Here it was {profile}.]] The rest of the card is for the work, which grows with frames times pixels.",
+			Means:    "[[It asked for {asked} more with {mine} of {total} its own. ]]WanGP's profiles decide how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Here it was {profile}.]] The rest is for the work, which grows with frames times pixels.",
 			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },
 			Cures: []cause.Cure{
-				{Fix: "lowvram_mode", Title: "The next leaner profile, nothing preloaded", Told: "Or in the page: Configuration, Performance, Memory Profile.", Steps: leanerProfile, Cost: "Slower.", If: func(c *ledger.Case) bool { return profile(c) != "5" }},
-				{Fix: "lower_resolution", Title: "Fewer frames, then 480p", Told: "Frames 49 instead of 81 (0.6 of the work); longer clips with Sliding Windows.", Cost: "A shorter or smaller clip."},
-				cure("close_other_apps", "Let the browser draw without the card", "text", "WanGP's authors count 1 to 5 GB for browsers: turn hardware acceleration off, or use the script for Chrome in its Scripts folder.", "Free."),
+				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower.", If: func(c *ledger.Case) bool { return profile(c) != "5" }},
+				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p", Told: "49 frames in place of 81 are 0.6 of the work; longer clips with Sliding Windows.", Cost: "A shorter or smaller clip."},
+				cure("close_other_apps", "Turn off the browser's hardware acceleration", "text", "By WanGP's documents a browser can take 1 to 5 GB of the card.", "Free."),
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/README.md"},
 		},
@@ -142,12 +138,12 @@ var Wan = program.Program{
 	Cards: cards(cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each then holds the whole model.",
-		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
+		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each holds the whole model then.",
+		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the CPU the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
 		Cures: []cause.Cure{
-			cure("lowvram_mode", "Offload, T5 on the processor", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
-			cure("lower_resolution", "480p and fewer frames", "config", "--size 832*480 --frame_num 49   # 4n+1", "A shorter or smaller clip."),
-			cure("use_smaller_model", "1.3B, or a program with quantised files", "text", "`--task t2v-1.3B`; ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
+			cure("lowvram_mode", "Offload the model, keep T5 on the CPU", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
+			{Fix: "lower_resolution", Title: "Use 480p and fewer frames", Told: "`--frame_num` is 4n+1, 81 by default; the 5B model of Wan 2.2 has no 480p: frames only.", Kind: "config", Text: "--size 832*480 --frame_num 49", Cost: "A shorter or smaller clip."},
+			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/README.md", "https://github.com/Wan-Video/Wan2.1/blob/main/generate.py"},
 	}),
@@ -170,10 +166,10 @@ var HunyuanVideo = program.Program{
 		cause.Card{
 			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]: every card holds the whole model",
-			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: the transformer, 26 GB at 16 bit, and its Llama text encoder, 16 more, go to each of them[[; {mine} of {total} were in use on this one]]. A smaller clip cannot help much then: the weights fill the card.",
-			Not:      "More cards, a smaller or shorter clip: neither makes the weights smaller.",
+			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: each card holds the transformer, 26 GB at 16 bit, and the Llama text encoder, 16 GB[[; {mine} of {total} were in use on this one]].",
+			Not:      "More cards alone: each holds all the weights.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "One card with offload", Told: "Without torchrun and without the two degrees; your other options stay:", Kind: "shell", Text: "python sample_video.py --use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
+				{Fix: "cpu_offload", Title: "Run on one card with CPU offload", Told: "Without torchrun and the two degrees; keep your other options:", Kind: "shell", Text: "python sample_video.py --use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
@@ -182,9 +178,8 @@ var HunyuanVideo = program.Program{
 			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "The transformer is 26 GB at 16 bit and its Llama text encoder 16, both on the card unless told otherwise[[; {mine} of {total} was this process's]]. Tencent states 60 GB for 129 frames at 720x1280, 45 GB at 544x960.",
-			Not:      "A quantised text encoder alone: the transformer stays as large.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Offload, smaller and shorter", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
+				{Fix: "cpu_offload", Title: "Turn on CPU offload, lower size and length", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md"},
@@ -193,9 +188,9 @@ var HunyuanVideo = program.Program{
 }
 
 var (
-	hunyuanFP8 = cause.Cure{Fix: "use_lower_quant", Title: "The fp8 weights as well", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
+	hunyuanFP8 = cause.Cure{Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
 
-	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "ComfyUI or WanGP", Told: "Both run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
+	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
 )
 
 // CogVideo is its own scripts on diffusers.
@@ -213,10 +208,10 @@ var CogVideo = program.Program{
 	Cards: cards(cause.Card{
 		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "CogVideoX's table of needs holds with offload, VAE slicing and VAE tiling on. Without them, its README says, the peak is about three times as high.",
+		Means:    "The memory figures in CogVideoX's README are with CPU offload, VAE slicing and VAE tiling on. Without them the peak is about three times as high.",
 		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
 		Cures: []cause.Cure{
-			cure("cpu_offload", "Turn all three savings on", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
+			cure("cpu_offload", "Turn on CPU offload, VAE slicing and tiling", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
 			cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality."),
 		},
 		Sources: []string{"https://github.com/THUDM/CogVideo/blob/main/README.md", "https://github.com/THUDM/CogVideo/blob/main/inference/cli_demo.py"},
@@ -237,12 +232,11 @@ var OmniGen = program.Program{
 	Cards: cards(cause.Card{
 		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "Each input image becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's own table: 9, 12 and 13 GB for text, one and two images with its defaults[[; here {mine} was in use]]. Much more than that means attention without a fused kernel (cards before RTX 30), or results of an earlier call that are still there.",
-		Not:      "A quantised language model: the images in the prompt are what grows.",
+		Means:    "Each input image becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's table: 9, 12 and 13 GB for text, one and two images with its defaults[[; here {mine} was in use]]. Much more can mean attention without a fused kernel (cards before RTX 30) or results of an earlier call that are still held.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Smaller input images, smaller result", Told: "512 instead of 1024: a quarter of the tokens, a sixteenth of written-out attention.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
-			{Fix: "cpu_offload", Title: "Offload the model, guidance apart", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, offload_kv_cache=True)", Cost: "Two to three times slower; 3 to 6 GB by OmniGen's table."},
-			{Fix: "restart_session", Title: "First call works, second fails: a fresh process", Told: "Update OmniGen (later code frees its cache), or restart between images.", Cost: "Some seconds."},
+			{Fix: "lower_resolution", Title: "Lower the size of input images and result", Told: "512 instead of 1024 is a quarter of the image tokens.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
+			{Fix: "cpu_offload", Title: "Offload the model, compute guidance separately", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, offload_kv_cache=True)", Cost: "Two to three times slower; 3 to 6 GB by OmniGen's table."},
+			{Fix: "restart_session", Title: "If only a later call fails: update OmniGen", Told: "Later code frees its cache. Or restart the process between images.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/VectorSpaceLab/OmniGen/blob/main/docs/inference.md"},
 	}),

@@ -19,12 +19,12 @@ var (
 		Sources: program.Sources{"tacotron2/hparams.py": "--hparams batch_size fp16_run", "tacotron2/train.py": "--hparams"},
 		Proofs:  []string{"tacotron2/train.py", "tacotron2/model.py", "tacotron2/loss_function.py", "tacotron2/hparams.py", "mellotron/train.py", "flowtron/train.py"},
 		Steps: steps{
-			"lower_batch_size": words("`--hparams=batch_size=16` (64 in hparams.py, for cards of 16 GB)."),
+			"lower_batch_size": words("`--hparams=batch_size=16` (64 in hparams.py); half of the present value if yours is lower."),
 			"lower_resolution": words("Take recordings above 10 seconds out of the file lists in filelists/: a batch is padded to its longest."),
 			"mixed_precision":  words("`--hparams=fp16_run=True` (it needs apex)."),
 		},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(learning("tacotron2", "The decoder runs frame by frame and keeps every step for the backward pass: batch x the longest recording of it. Validation uses the same batch.", "More workers or a smaller data set: one step is what fails.", "tacotron2/hparams.py", "lower_batch_size", "lower_resolution", "mixed_precision")),
+		Cards: cards(learning("tacotron2", "The decoder runs frame by frame and keeps every step for the backward pass, so memory grows with the batch size times the longest recording in the batch. Validation uses the same batch size.", "", "tacotron2/hparams.py", "lower_batch_size", "lower_resolution", "mixed_precision")),
 	}
 	// VITS is Kim's, with Bert-VITS2 and others made from it.
 	VITS = program.Program{
@@ -32,16 +32,15 @@ var (
 		Sources: program.Sources{"vits/configs/ljs_base.json": "batch_size fp16_run segment_size", "Bert-VITS2/configs/config.json": "batch_size bf16_run"},
 		Proofs:  []string{"/vits/train.py", "/vits/train_ms.py", "/vits/models.py", "Bert-VITS2", "VITS-fast-fine-tuning", "vits/data_utils.py"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train\n\"batch_size\": 8"),
-			"lower_resolution":  words("Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."),
+			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train: half of the present value\n\"batch_size\": 8"),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Cut recordings to 10 seconds at most; in train.py the bucket list `[32,300,400,...,1000]` (spectrogram frames) leaves out what is longer than its last number: `[32,300,400,500,600]`."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   words("`\"fp16_run\": true` in the config (Bert-VITS2: `\"bf16_run\"`)."),
 			"lower_num_workers": words("`num_workers=2, persistent_workers=False` in the loaders of train.py (8 and more; Bert-VITS2: `num_workers` of train_ms in config.yml): on Windows each one is a whole process."),
 		},
-		Titles: map[string]string{"lower_resolution": "Leave long recordings out"},
-		Like:   []*program.Program{&Voices},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("vits", "The sound itself is made from short pieces, but text, spectrogram and alignment go in whole: samples of a bucket are padded to its longest, so that one long recording fills the card where the others fit. `batch_size` 64 of the first configs was for large cards.", "`segment_size`: the pieces are small.", "vits/configs/ljs_base.json", "lower_batch_size", "lower_resolution", "mixed_precision"),
-			working("vits", "while it spoke", "A text without full stops is spoken in one go, and attention and the decoder grow with its length; Bert-VITS2 keeps BERT models of its languages on the card as well.", "`batch_size` in the config: that is training.", "vits/inference.ipynb", "lower_resolution", "cpu_offload"),
+			learning("vits", "Samples of a batch are padded to the longest text and spectrogram, so one long recording can fill the card where the others fit. The `batch_size` of 64 in the first configs is for large cards.", "", "vits/configs/ljs_base.json", "lower_batch_size", "lower_resolution", "mixed_precision"),
+			working("vits", "while it spoke", "A text without full stops is spoken in one go, and attention and the decoder grow with its length. Bert-VITS2 also keeps BERT models on the card.", "`batch_size` in the config: it is for training only.", "vits/inference.ipynb", "lower_resolution", "cpu_offload"),
 		),
 	}
 	// StyleTTS2 is Li's.
@@ -55,10 +54,10 @@ var (
 			"use_smaller_model": step.Paste("config", "loss_params:\n  joint_epoch: 1000   # above epochs: no adversarial training with the speech model\nslmadv_params:\n  batch_percentage: 0.5   # or a smaller part of the batch for it"),
 			"mixed_precision":   words("`accelerate launch --mixed_precision=fp16 train_first.py`; the second stage runs on DataParallel at 32 bit (train_finetune_accelerate.py takes the option)."),
 		},
-		Titles: map[string]string{"use_smaller_model": "Without the adversarial part (joint_epoch)", "lower_resolution": "Shorter pieces (max_len)"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"use_smaller_model": "Turn off the adversarial training (`joint_epoch`)", "lower_resolution": "Train on shorter pieces (`max_len`)"}, Costs: map[string]string{"lower_resolution": "Shorter context in training."},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("styletts2", "`batch_size` x `max_len` decides. It grows in the middle of a run: style diffusion starts at `diff_epoch`, and at `joint_epoch` a large speech model (WavLM) joins, with `batch_percentage` of the batch. A run that dies there had room before.", "Fewer epochs, if they still pass `joint_epoch`.", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"),
+			learning("styletts2", "`batch_size` x `max_len` decides. The need rises during a run: style diffusion starts at `diff_epoch`, and at `joint_epoch` a large speech model (WavLM) joins, with `batch_percentage` of the batch.", "", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"),
 		),
 	}
 	// Tortoise is neonbjb's.
@@ -72,11 +71,11 @@ var (
 			"half_precision":    step.Paste("python", "tts = TextToSpeech(half=True, kv_cache=True)"),
 			"lower_num_workers": words("`--preset fast` or `ultra_fast`: fewer candidates, in as many batches as before or fewer."),
 		},
-		Titles: map[string]string{"lower_batch_size": "One candidate at a time"},
+		Titles: map[string]string{"lower_batch_size": "Lower `autoregressive_batch_size`"},
 		Like:   []*program.Program{&Voices},
 		Cards: cards(
-			working("tortoise", "while it made candidates", "It speaks many candidates and keeps the best; 16, 8 or 4 at a time by the card's TOTAL size (above 14, 10 and 7 GB), not by what is free. A desktop, a browser or a second program on the card is not counted.", "A shorter output: the batch of candidates counts first.", "tortoise-tts/tortoise/api.py", "lower_batch_size", "half_precision", "lower_resolution"),
-			opening("tortoise", "It keeps several models at a time: a language model, CLVP, diffusion, vocoder.", "Fewer candidates: nothing was spoken yet.", "tortoise-tts/tortoise/api.py", "half_precision", "close_other_apps", "cpu_offload"),
+			working("tortoise", "while it made candidates", "Tortoise generates many candidates and keeps the best: 16, 8 or 4 at a time, by the total size of the card (above 14, 10 and 7 GB), not by what is free.", "", "tortoise-tts/tortoise/api.py", "lower_batch_size", "half_precision", "lower_resolution"),
+			opening("tortoise", "Tortoise loads several models: a language model, CLVP, diffusion, vocoder.", "Fewer candidates: the models are loaded first.", "tortoise-tts/tortoise/api.py", "half_precision", "close_other_apps", "cpu_offload"),
 		),
 	}
 	// MeloTTS and OpenVoice are MyShell's.
@@ -86,14 +85,14 @@ var (
 		Proofs:  []string{"melo/train.py", "melo/api.py", "melo/models.py", "MeloTTS/"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// config.json beside your metadata.list, in train\n\"batch_size\": 2   // 6 by default"),
-			"lower_resolution":  words("Training: recordings of 10 seconds at most in metadata.list. Speaking: a sentence or two at a time."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Recordings of 10 seconds at most in metadata.list."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   step.Paste("config", "\"fp16_run\": true"),
 			"lower_num_workers": words("`num_workers=2` in the loader of melo/train.py (16)."),
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("melotts", "A batch is padded to its longest recording and text, and BERT features and the discriminators come with it. It trains at 32 bit unless `fp16_run` is set. Old runs of train.sh stay on the card: it starts itself again after a crash.", "A smaller `segment_size`: the pieces are small.", "MeloTTS/melo/train.py", "lower_batch_size", "mixed_precision", "lower_resolution"),
-			working("melotts", "while it spoke", "The models take about 1 GB; what grows is the length of one sentence.", "`batch_size` in the config: that is training.", "MeloTTS/melo/api.py", "close_other_apps", "lower_resolution", "cpu_offload"),
+			learning("melotts", "A batch is padded to its longest recording and text. It trains at 32 bit unless `fp16_run` is set. train.sh starts itself again after a crash: see with `nvidia-smi` whether an old run is still on the card.", "", "MeloTTS/melo/train.py", "lower_batch_size", "mixed_precision", "lower_resolution"),
+			working("melotts", "while it spoke", "The models take about 1 GB; what grows is the length of one sentence.", "`batch_size` in the config: it is for training only.", "MeloTTS/melo/api.py", "close_other_apps", "lower_resolution", "cpu_offload"),
 		),
 	}
 	// StableAudioTools is Stability's.
@@ -103,17 +102,17 @@ var (
 		Proofs:  []string{"stable_audio_tools/", "stable-audio-tools/"},
 		Steps: steps{
 			"lower_batch_size":  words("`--batch-size 1 --accum-batches 8`."),
-			"lower_resolution":  words("Training: a smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz). Making music: fewer seconds do not help with a fixed `sample_size`; pass a smaller one to `generate_diffusion_cond`."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "A smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz)."}, step.Step{Kind: "text", Text: "Fewer seconds do not help with a fixed `sample_size`: pass a smaller one to `generate_diffusion_cond`."}),
 			"mixed_precision":   words("`--precision bf16-mixed` (16-mixed is the default)."),
 			"offload_optimizer": words("`--strategy deepspeed`: ZeRO 2 over the cards."),
 			"half_precision":    words("`--model-half` in run_gradio.py; in code `model.to(torch.float16)`."),
 			"cpu_offload":       words("Encode the data set once: pre_encode.py writes latents, and training then leaves the autoencoder's encoder out."),
 		},
-		Titles: map[string]string{"lower_resolution": "Shorter pieces (sample_size)", "cpu_offload": "Latents made in advance", "offload_optimizer": "Share the optimizer out"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"lower_resolution": "Lower `sample_size`", "cpu_offload": "Encode the latents in advance", "offload_optimizer": "Shard the optimizer (ZeRO 2)"}, Costs: map[string]string{"cpu_offload": "One pass over the data, and disk space.", "lower_resolution": "Shorter clips."},
+		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("stable-audio-tools", "Batch x `sample_size` decides, samples of sound of a whole clip; the autoencoder, frozen, encodes every batch on the same card, and an averaged copy of the weights (EMA) lies beside the trained ones.", "Fewer clips: one step is what fails.", "stable-audio-tools/README.md", "lower_batch_size", "cpu_offload", "lower_resolution"),
-			working("stable-audio-tools", "while it made or decoded sound", "Latents are computed for the whole `sample_size`, however few seconds were asked for, and the decoder then makes all of it at once.", "Fewer steps: they take time, not memory.", "stable-audio-tools/stable_audio_tools/inference/generation.py", "half_precision", "lower_resolution", "close_other_apps"),
+			learning("stable-audio-tools", "Batch size x `sample_size` (audio samples of a clip) decides. The frozen autoencoder encodes every batch on the same card, and an EMA copy of the weights is kept beside the trained ones.", "", "stable-audio-tools/README.md", "lower_batch_size", "cpu_offload", "lower_resolution"),
+			working("stable-audio-tools", "while it made or decoded sound", "Latents are computed for the whole `sample_size`, however few seconds you ask for, and the decoder decodes all of it at once.", "Fewer steps: they cost time, not memory.", "stable-audio-tools/stable_audio_tools/inference/generation.py", "half_precision", "lower_resolution", "close_other_apps"),
 		),
 	}
 	// DiffSinger is OpenVPI's.
@@ -127,9 +126,9 @@ var (
 			"mixed_precision":   step.Paste("config", "pl_trainer_precision: '16-mixed'   # bf16-mixed from RTX 30 on"),
 			"lower_num_workers": step.Paste("config", "ds_workers: 1\nbinarization_args:\n  num_workers: 0"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer frames in a batch"},
+		Titles: map[string]string{"lower_batch_size": "Lower `max_batch_frames`"},
 		Like:   []*program.Program{&Voices},
-		Cards:  cards(learning("diffsinger", "A batch is filled up to `max_batch_frames` (50,000) or `max_batch_size`; validation has caps of its own. Shallow diffusion trains two decoders at once, which can be trained one after the other.", "Fewer steps: one is what fails.", "DiffSinger/docs/BestPractices.md", "lower_batch_size", "mixed_precision", "lower_resolution")),
+		Cards:  cards(learning("diffsinger", "A batch is filled up to `max_batch_frames` (50,000 by default) or `max_batch_size`; validation has limits of its own. Shallow diffusion trains two decoders at once; they can be trained one after the other.", "", "DiffSinger/docs/BestPractices.md", "lower_batch_size", "mixed_precision", "lower_resolution")),
 	}
 	// VoiceCraft edits and clones speech.
 	VoiceCraft = program.Program{
@@ -137,19 +136,14 @@ var (
 		Sources: program.Sources{"VoiceCraft/config.py": "--max_num_tokens --gradient_accumulation_steps --val_max_num_tokens --num_workers", "VoiceCraft/gradio_app.py": "sample_batch_size kvcache"},
 		Proofs:  []string{"VoiceCraft/", "voicecraft.py"},
 		Steps: steps{
-			"lower_batch_size": func(c *ledger.Case) []step.Step {
-				if c.Training() {
-					return []step.Step{{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}}
-				}
-				return []step.Step{{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}}
-			},
-			"lower_resolution":  words("A reference of 3 to 6 seconds and a sentence at a time."),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "`--gradient_accumulation_steps 52` (26 in e830M.sh): `--max_num_tokens` is divided by it; `--val_max_num_tokens 3000`."}, step.Step{Kind: "python", Text: "decode_config = {**decode_config, \"sample_batch_size\": 1, \"kvcache\": 0}   # kvcache 0: slower, less memory"}),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Shorter recordings in the data set."}, step.Step{Kind: "text", Text: "A reference of 3 to 6 seconds and a sentence at a time."}),
 			"use_smaller_model": words("The 330M checkpoint in place of 830M."),
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("voicecraft", "`--max_num_tokens` is the batch of one card over all accumulated pieces (100,000 in e830M.sh): more accumulation makes each piece smaller, with the same result.", "More cards: each gets `--max_num_tokens`.", "VoiceCraft/config.py", "lower_batch_size", "use_smaller_model"),
-			working("voicecraft", "while it spoke", "It speaks `sample_batch_size` versions at once and keeps the shortest, each with the cache of reference and text.", "A lower sample rate.", "VoiceCraft/gradio_app.py", "lower_batch_size", "lower_resolution", "use_smaller_model"),
+			learning("voicecraft", "`--max_num_tokens` is the batch of one card over all accumulated pieces (100,000 in e830M.sh): more accumulation makes each piece smaller, with the same result.", "", "VoiceCraft/config.py", "lower_batch_size", "use_smaller_model"),
+			working("voicecraft", "while it spoke", "It generates `sample_batch_size` versions at once and keeps the shortest. Each has a cache for reference and text.", "", "VoiceCraft/gradio_app.py", "lower_batch_size", "lower_resolution", "use_smaller_model"),
 		),
 	}
 	// Amphion is the toolkit with Vevo and MaskGCT.
@@ -159,13 +153,13 @@ var (
 		Proofs:  []string{"Amphion/", "amphion/models/"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "// your exp_config.json, in train\n\"batch_size\": 4,\n\"gradient_accumulation_step\": 4"),
-			"lower_resolution":  words("Training: shorter recordings. Speaking: a sentence at a time, a reference of 5 to 15 seconds."),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Shorter recordings in the data set."}, step.Step{Kind: "text", Text: "A sentence at a time, a reference of 5 to 15 seconds."}),
 			"lower_num_workers": step.Paste("config", "// in train\n\"dataloader\": {\"num_worker\": 2}   // 32 in base.json"),
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("amphion", "A batch is padded to its longest recording; 16 samples in most recipes.", "Fewer epochs: one step is what fails.", "Amphion/config/base.json", "lower_batch_size", "lower_resolution"),
-			working("amphion", "while it spoke", "Its models run one after another but all stay on the card (a speech model for features, one or two language or diffusion models, codec, vocoder); the length of text and reference comes on top.", "`batch_size`: that is training.", "Amphion/models/tts/maskgct/README.md", "close_other_apps", "lower_resolution", "cpu_offload"),
+			learning("amphion", "A batch, 16 samples in most recipes, is padded to its longest recording.", "", "Amphion/config/base.json", "lower_batch_size", "lower_resolution"),
+			working("amphion", "while it spoke", "Its models run one after another but all stay on the card (speech features, language or diffusion models, codec, vocoder). Memory also grows with the length of text and reference.", "`batch_size`: it is for training only.", "Amphion/models/tts/maskgct/README.md", "close_other_apps", "lower_resolution", "cpu_offload"),
 		),
 	}
 	// ParlerTTS is Hugging Face's.
@@ -175,15 +169,15 @@ var (
 		Proofs:  []string{"parler_tts/", "run_parler_tts_training.py", "parler-tts/"},
 		Steps: steps{
 			"lower_batch_size":       step.Paste("config", "\"per_device_train_batch_size\": 2,\n\"gradient_accumulation_steps\": 8,\n\"per_device_eval_batch_size\": 1,\n\"audio_encoder_per_device_batch_size\": 4   // encoding, before training"),
-			"lower_resolution":       words("Training: `max_duration_in_seconds` 15 (30). Speaking: a sentence or two at a time."),
+			"lower_resolution":       byPhase(step.Step{Kind: "text", Text: "`max_duration_in_seconds` 15 (default 30)."}, step.Step{Kind: "text", Text: shorterText}),
 			"gradient_checkpointing": step.Paste("config", "\"gradient_checkpointing\": true"),
 			"half_precision":         step.Paste("python", "model = ParlerTTSForConditionalGeneration.from_pretrained(name, attn_implementation=\"sdpa\").to(\"cuda:0\", dtype=torch.bfloat16)   # name: as in your call"),
 			"use_smaller_model":      words("parler-tts-mini-v1 (880 million parameters) in place of large (2.3 billion)."),
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("parler-tts", "Before training all sound is encoded with `audio_encoder_per_device_batch_size` (24): it can fail there. In a step batch x seconds of sound count, and evaluation generates and scores with a recogniser beside it.", "A smaller vocabulary.", "parler-tts/helpers/training_configs/starting_point_v1.json", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
-			working("parler-tts", "while it spoke", "At 32 bit, as it loads without a dtype, large takes about 9 GB and mini 3.5; the length of the text comes on top.", "Another description: it is short.", "parler-tts/INFERENCE.md", "half_precision", "lower_resolution", "use_smaller_model"),
+			learning("parler-tts", "Before training all audio is encoded with `audio_encoder_per_device_batch_size` (24): it can fail there. In a training step batch size x seconds decides. Evaluation generates audio and runs a speech recogniser beside it.", "", "parler-tts/helpers/training_configs/starting_point_v1.json", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
+			working("parler-tts", "while it spoke", "Without a dtype it loads at 32 bit: large takes about 9 GB, mini 3.5. The length of the text comes on top.", "", "parler-tts/INFERENCE.md", "half_precision", "lower_resolution", "use_smaller_model"),
 		),
 	}
 	// Dia is Nari Labs'.
@@ -198,8 +192,8 @@ var (
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			opening("dia", "Its README's figures: about 4.4 GB at 16 bit, 7.9 at 32, which is what `from_pretrained` takes without `compute_dtype`; the sound decoder (DAC) is loaded with it.", "Shorter text: none was read yet.", "dia/README.md", "half_precision", "close_other_apps", "cpu_offload"),
-			working("dia", "while it spoke", "Its README's figures: about 4.4 GB at 16 bit, 7.9 at 32, which is what `from_pretrained` takes without `compute_dtype`. Guidance computes each step twice, and text and reference are kept for all of it.", "A lower `cfg_scale`: the second pass stays.", "dia/README.md", "half_precision", "lower_resolution", "close_other_apps"),
+			opening("dia", "By its README Dia takes about 4.4 GB at 16 bit and 7.9 at 32 bit, the default of `from_pretrained` without `compute_dtype`. The audio decoder (DAC) is loaded with it.", "Shorter text: the models are loaded first.", "dia/README.md", "half_precision", "close_other_apps", "cpu_offload"),
+			working("dia", "while it spoke", "By its README Dia takes about 4.4 GB at 16 bit and 7.9 at 32 bit, the default of `from_pretrained` without `compute_dtype`. Long text and a long reference come on top.", "", "dia/README.md", "half_precision", "lower_resolution", "close_other_apps"),
 		),
 	}
 	// Moshi is Kyutai's.
@@ -212,10 +206,10 @@ var (
 			"use_smaller_model": words("A smaller model of the family, such as the 1B speech-to-text one, with `--hf-repo`."),
 			"half_precision":    words("It runs at bfloat16 already; `--half` (float16) is for cards without it."),
 		},
-		Titles: map[string]string{"use_lower_quant": "The MLX or Rust version, quantised"},
+		Titles: map[string]string{"use_lower_quant": "Use the quantised MLX or Rust version"},
 		Like:   []*program.Program{&Voices},
-		Cards: cards(phase("moshi/card", "ran out of memory: the PyTorch version wants a card of 24 GB", "The 7B model takes about 15 GB at bfloat16, and the cache and CUDA graphs of a session come on top; its README asks for 24 GB, without quantisation in PyTorch.",
-			"`--half`: 16 bit like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
+		Cards: cards(phase("moshi/card", "ran out of graphics memory", "The 7B model takes about 15 GB at bfloat16; the cache of a session comes on top. Its README asks for a card of 24 GB for the PyTorch version, which has no quantisation.",
+			"`--half`: it is 16 bit, like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
 	}
 	// Spleeter is Deezer's, on TensorFlow.
 	Spleeter = program.Program{
@@ -225,15 +219,14 @@ var (
 		Steps: steps{
 			"lower_resolution": words("Cut it up: `spleeter separate -d 300 -s 0 ...`, then `-s 300`, ... (seconds), or ffmpeg first: `ffmpeg -i song.mp3 -f segment -segment_time 300 -c copy part%03d.mp3`."),
 			"cpu_offload":      words("`CUDA_VISIBLE_DEVICES=-1` before the command."),
-			"lower_batch_size": words("`spleeter:2stems` in place of 5stems: a network for each stem; and without `--mwf`."),
+			"lower_batch_size": words("`spleeter:2stems` in place of 4stems or 5stems (a network for each stem), and no `--mwf`."),
 		},
-		Titles: map[string]string{"lower_resolution": "Shorter pieces", "lower_batch_size": "Fewer stems"},
-		Like:   []*program.Program{&Voices},
+		Titles: map[string]string{"lower_resolution": "Cut the recording into parts", "lower_batch_size": "Separate fewer stems"}, Costs: map[string]string{"lower_batch_size": "Fewer stems."},
+		Like: []*program.Program{&Voices},
 		Cards: []cause.Card{{
 			ID: "spleeter/length", Kinds: append([]fact.Kind{fact.TFAlloc, fact.TFStart}, offRAM...), Cause: cause.ContextTooLong, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
-			Headline: "ran out of memory on the length of the recording",
-			Means:    "The whole recording, up to 10 minutes by default, is separated in one go, at 32 bit, with a network and a spectrogram for each stem. On a card it takes 70 % of it at most.",
-			Not:      "A lower bitrate of the output: sound is computed uncompressed.",
+			Headline: "ran out of memory",
+			Means:    "Spleeter separates the whole recording, up to 10 minutes by default, in one go, as 32-bit floats, with a network and a spectrogram for each stem. So memory grows with its length. On a card it takes 70 % of it at most.",
 			Cures:    fixes("lower_resolution", "lower_batch_size", "cpu_offload"), Sources: []string{"spleeter/spleeter/options.py", "spleeter/spleeter/separator.py"},
 		}},
 	}

@@ -13,14 +13,8 @@ const whisperTable = "https://github.com/openai/whisper/blob/main/README.md"
 // Transcribers is what all that run Whisper share.
 var Transcribers = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
-	Titles: map[string]string{
-		"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit",
-		"cpu_offload": "Transcribe on the processor", "lower_batch_size": "Transcribe fewer pieces at a time", "lower_resolution": "Cut the audio into parts",
-	},
-	Costs: map[string]string{
-		"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.",
-		"lower_batch_size": "Slower.",
-	},
+	Titles: map[string]string{"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit", "cpu_offload": "Transcribe on the CPU", "lower_batch_size": "Lower the batch size", "lower_resolution": "Cut the audio into parts"},
+	Costs:  map[string]string{"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.", "lower_batch_size": "Slower."},
 	Steps: steps{
 		"cpu_offload":      noCard,
 		"lower_batch_size": step.Paste("text", "Send one file at a time."),
@@ -39,18 +33,18 @@ var Transcribers = program.Program{
 // Whisper is OpenAI's own.
 var Whisper = program.Program{
 	Name: "openai-whisper", Shown: "Whisper",
-	Commands: []string{"whisper"},
-	Proofs:   []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
-	Like:     []*program.Program{&Transcribers},
-	Sources:  program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
+	Commands: []string{"whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit"},
+	Proofs:  []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
 	Steps: steps{
 		"use_smaller_model": step.Paste("shell", "whisper audio.mp3 --model turbo   # about 6 GB; medium 5, small 2, base 1"),
 		"cpu_offload":       step.Paste("shell", "whisper audio.mp3 --model small --device cpu --fp16 False"),
 		"lower_batch_size":  step.Paste("shell", "whisper audio.mp3 --beam_size 1 --best_of 1"),
 		"half_precision":    step.Paste("text", "It computes at 16 bit on a card already, unless --fp16 False was given."),
-		"use_lower_quant":   step.Paste("python", "# OpenAI's Whisper has no 8 bit; faster-whisper runs the same models\nfrom faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")"),
+		"use_lower_quant":   step.Paste("python", "# OpenAI's Whisper has no 8 bit; faster-whisper runs the same models\nfrom faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model"),
 		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # before the next whisper.load_model(...)"),
-		"lower_resolution":  step.Paste("text", "It reads 30 seconds at a time: the length of the audio needs hardly any memory of the card."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM; in graphics memory Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(
 		cause.Card{
@@ -59,11 +53,11 @@ var Whisper = program.Program{
 				return c.Phase == "load" || !c.Near("in transcribe", "decode_with_fallback")
 			},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Means: "It failed while the model was put on the card. OpenAI gives what each needs: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A model that is loaded while another is still held needs both.",
-			Not:   "Shorter audio: nothing was read yet.",
+			Means: "It failed while a model was put on the card. OpenAI's figures: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A script that loads a model while it still holds another needs room for both.",
+			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
 			Cures: []cause.Cure{
-				cure("use_smaller_model", "Take the model that fits the card", "text", "`--model turbo` on a card of 8 GB (it does not translate), `medium` on 6, `small` on 4, `base` on 2; in code `whisper.load_model(\"small\")`, in a program that uses it its own setting.", "More errors."),
-				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # about 3 GB", "Hardly any accuracy; faster."),
+				cure("use_smaller_model", "Use a smaller model", "text", "`--model turbo` on a card of 8 GB (it does not translate), `medium` on 6, `small` on 4, `base` on 2; in code `whisper.load_model(\"small\")`.", "More errors."),
+				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model; large: about 3 GB", "Hardly any accuracy; faster."),
 				lookAtCard,
 			},
 			Sources: []string{whisperTable, "https://github.com/davabase/whisper_real_time/issues/8", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
@@ -71,20 +65,20 @@ var Whisper = program.Program{
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
 			Cause: cause.ModelTooLarge, Weight: cause.Good,
-			Means: "The model was loaded; it failed while text was decoded. Each 30-second window needs the same, so the length does not matter. On the command line five beams are kept, each with a decoder cache of its own.",
-			Not:   "Cutting the audio: it is read 30 seconds at a time anyway.",
+			Means: "It failed while transcribing. Whisper reads 30 seconds at a time, so the model counts more than the length of the audio. On the command line it keeps five beams by default, each with a decoder cache of its own.",
+			Not:   "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
+				{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` needs 6 GB, `medium` 5, `small` 2; in code `whisper.load_model(\"medium\")`.", Kind: "shell", Text: "whisper audio.mp3 --model medium", Cost: "More errors."},
 				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
-				cure("use_smaller_model", "Use turbo or medium", "shell", "whisper audio.mp3 --model turbo", "Slightly more errors."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/decoding.py", whisperTable},
 		},
 		cause.Card{
 			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
-			Means: "System memory ran out, not the card's. A checkpoint is read into RAM at 32 bit first (large: 6 GB), and the whole audio is decoded into RAM at once: about 230 MB an hour.",
+			Means: "System memory (RAM) ran out, not graphics memory. A checkpoint is read into RAM first (large: 3 GB in the file, 6 GB as 32-bit floats), and the whole audio is decoded into RAM: about 230 MB an hour.",
 			Cures: []cause.Cure{
-				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium", "More errors."),
+				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium   # or small", "More errors."),
 				cure("lower_resolution", "Cut the audio into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs."),
 			},
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/audio.py"},
@@ -108,9 +102,6 @@ func behind(own steps, fronts ...*program.Program) steps {
 	return out
 }
 
-// int8Whisper is how CTranslate2's Whisper is loaded at 8 bit.
-const int8Whisper = "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # int8 on cards before RTX 20"
-
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
 	Name: "faster-whisper", Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
@@ -118,66 +109,65 @@ var FasterWhisper = program.Program{
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
 	Steps: behind(steps{
-		"use_lower_quant":   step.Paste("python", int8Whisper),
-		"half_precision":    step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"float16\")"),
+		"use_lower_quant":   inInt8,
+		"half_precision":    step.Paste("python", "model = WhisperModel(name, device=\"cuda\", compute_type=\"float16\")   # name: your model"),
 		"use_smaller_model": step.Paste("python", "model = WhisperModel(\"turbo\", device=\"cuda\", compute_type=\"int8_float16\")   # or medium, small"),
 		"lower_batch_size":  step.Paste("python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1)   # BatchedInferencePipeline: batch_size=4"),
 		"cpu_offload":       step.Paste("python", "model = WhisperModel(\"small\", device=\"cpu\", compute_type=\"int8\")"),
 		"empty_cache":       step.Paste("python", "model.model.unload_model()   # and load_model() before the next file; CTranslate2"),
-		"select_gpu":        step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", device_index=1)"),
+		"select_gpu":        step.Paste("python", "model = WhisperModel(name, device=\"cuda\", device_index=1)   # name: your model"),
 	}, &WhisperCTranslate2, &WhisperX, &WhisperASR),
 	Cards: cards(
 		cause.Card{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of the card's memory[[ with {name}]]",
-			Means:    "[[{stage} ]]Nothing in the log says how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and wants 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, get float32.]] Either the card is small for that, or something else holds it: `nvidia-smi` shows used and total.",
-			Not:      "Splitting or shortening the file: it is read 30 seconds at a time anyway.",
+			Headline: "ran out of graphics memory[[ with {name}]]",
+			Means:    "Either the card is too small for the model, or something else is on it; the message does not show how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, use float32 by default.]]",
+			Not:      "Splitting or shortening the file: Whisper reads 30 seconds at a time anyway.",
 			Later:    "If it then fails in the middle of a file, add `--beam_size=1 --best_of=1`.",
 			Cures: []cause.Cure{
 				{Fix: "use_lower_quant", Title: "Compute at 8 bit", Told: "Add `--compute_type=int8` to your command[[: {w8} GB of weights instead of {w16} or {w32}]]. On RTX cards `int8_float16` is as small and faster. In Subtitle Edit it goes under Audio to text, Advanced.", Cost: "hardly any accuracy"},
-				{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers and video editors, and end a run of it that is still there (Task Manager, Details). Look first with:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Or a smaller model, or the processor", Told: "`--model=medium --compute_type=int8` has 0.8 GB of weights and makes more errors; `--device=cpu` keeps the quality, many times slower.", Cost: "errors, or time"},
+				{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers and video editors, and an earlier run that is still there (Task Manager, Details). See what is there:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+				{Fix: "use_smaller_model", Title: "Use a smaller model, or the CPU", Told: "`--model=medium --compute_type=int8` has 0.8 GB of weights and makes more errors; `--device=cpu` keeps the quality, many times slower.", Cost: "errors, or time"},
 			},
 			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
 		},
 		cause.Card{
 			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of the card's memory while it loaded the model",
-			Means:    "It failed in the model's constructor, before any audio was read[[; {follows}]]. float16 weights and working room: large 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) get float32, twice that. If it worked before, something else is on the card now, such as a language model that runs there too.",
-			Not:      "Shorter audio, another file format, more RAM: nothing was read yet.",
+			Headline: "ran out of graphics memory while it loaded the model",
+			Means:    "It failed while the model was loaded[[; {follows}]]. At float16, with room to work, large needs 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) use float32, twice that. If it worked before, something else is probably on the card now.",
+			Not:      "Shorter audio or another file format: the model is loaded first.",
 			Cures: []cause.Cure{
 				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and an earlier run of the program that did not end (Details).", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "In the app: a smaller model", Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
-				{Fix: "use_lower_quant", Title: "Or weights at 8 bit, or the processor", Ways: []cause.Way{
+				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
+				{Fix: "use_lower_quant", Title: "Use 8-bit weights, or the CPU", Ways: []cause.Way{
 					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "The program itself, in a terminal", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
-				}, Cost: "hardly any accuracy at 8 bit; the processor is several times slower"},
+				}, Cost: "hardly any accuracy at 8 bit; the CPU is several times slower"},
 			},
 			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of the card's memory while it loaded[[ {name}]]",
-			Means:    "It failed in the model's constructor, before any audio was read; CTranslate2 gives no figures.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and wants 1 to 2 GB more to work.]] With no `compute_type` set, cards without fast float16 (GTX 10 series) get float32. Or something else is on the card, such as an earlier model of the same script.",
-			Not:      "Shorter audio or fewer beams: nothing was read yet.",
+			Headline: "ran out of graphics memory while it loaded[[ {name}]]",
+			Means:    "It failed while the model was loaded; CTranslate2 gives no figures.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work.]] Without a `compute_type`, cards without fast float16 (GTX 10 series) use float32. Or something else is on the card, such as an earlier model of the same script.",
+			Not:      "Shorter audio or fewer beams: the model is loaded first.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Load it at 8 bit", Steps: inInt8, Cost: "hardly any accuracy"},
+				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "hardly any accuracy"},
 				{Fix: "close_other_apps", Title: "See what else is on the card", Told: "End earlier runs; in a notebook restart the kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "`turbo` has half of large's weights and few more errors, `medium` 0.8 GB at int8, `small` 0.25.", Cost: "more errors"},
+				{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` has half of large's weights and few more errors, `medium` 0.8 GB at int8, `small` 0.25.", Cost: "more errors"},
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md", "https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/SYSTRAN/faster-whisper/issues/809"}, Solved: 1,
 		},
 		cause.Card{
 			ID: "faster-whisper/ram", Kinds: inRAM, Figures: whisperSizes,
 			Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "was refused system memory",
-			Means:    "Not the card's memory but the computer's: weights pass through RAM even on the way to the card[[ ({name}: {w16} GB at float16, {w32} at float32)]], and on the processor they stay there. Windows counts what programs have reserved against RAM and page file together, so this fails with RAM still free.",
-			Not:      "Shorter audio: it is read 30 seconds at a time.",
+			Headline: "ran out of system memory (RAM)",
+			Means:    "Weights pass through RAM even on the way to the card[[ ({name}: {w16} GB at float16, {w32} at float32)]]; on the CPU they stay there. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
 			Cures: []cause.Cure{
-				{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Told: "Browsers and idle Python processes first; Task Manager, Performance, Memory shows `Committed` against its limit.", Cost: "free"},
-				{Fix: "load_in_8bit", Title: "Load it at 8 bit", Told: "`compute_type=\"int8\"` in `WhisperModel(...)`; stand-alone build: `--compute_type=int8`.", Cost: "hardly any accuracy"},
+				{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Browsers and idle Python processes first."}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was it."}}, Cost: "free"},
+				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "`compute_type=\"int8\"` in `WhisperModel(...)`; stand-alone build: `--compute_type=int8`.", Cost: "hardly any accuracy"},
 				managePage,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511"}, Solved: 2,
@@ -185,21 +175,21 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "The batched pipeline decodes many 30-second pieces at once. The project measured large-v2: 4.5 GB plain and 6.1 with batch 8 at fp16, 2.9 and 4.5 at int8.",
+			Means: "The batched pipeline decodes several 30-second pieces at once. The project's figures for large-v2: 4.5 GB without batching and 6.1 with batch size 8 at fp16, 2.9 and 4.5 at int8.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower batch_size", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)", "Slower."),
-				cure("use_lower_quant", "Load the model at 8 bit", "python", int8Whisper, "Hardly any accuracy."),
+				cure("lower_batch_size", "Lower `batch_size`", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)   # half of the present value", "Slower."),
+				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", Steps: inInt8, Cost: "Hardly any accuracy."},
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
 			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
 			Cause: cause.ModelTooLarge, Weight: cause.Good,
-			Means: "The model was loaded; it failed on a window of audio. Every window needs the same, so what is missing is a constant: beams, the precision, or what others took on the card since it was loaded.",
-			Not:   "Shorter audio: it works on 30 seconds at a time.",
+			Means: "It failed while transcribing, after the model was loaded. Whisper reads 30 seconds at a time: the model, its precision and the beams decide, and what other programs take on the card.",
+			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
 			Cures: []cause.Cure{
+				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "Hardly any accuracy."},
 				cure("lower_batch_size", "Decode with one beam", "python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1, best_of=1)", "Slightly more errors."),
-				cure("use_lower_quant", "Load it at 8 bit", "python", int8Whisper, "Hardly any accuracy."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py", "https://github.com/Purfview/whisper-standalone-win/issues/141"}, Solved: 1,
@@ -218,7 +208,7 @@ func packedFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"buzz": "", "captioner": "", "xxl": "", "apps": "", "follows": ""}
 	switch {
 	case c.Near("buzz/"):
-		out["buzz"] = "Preferences: reduce GPU RAM, or the variable `BUZZ_REDUCE_GPU_MEMORY=true` (1.4.0 and later); `BUZZ_FORCE_CPU=true` (1.2.1). Older: update, or choose the Whisper.cpp engine"
+		out["buzz"] = "Preferences: Reduce GPU RAM, or the variable `BUZZ_REDUCE_GPU_MEMORY=true` (1.4.0 and later); `BUZZ_FORCE_CPU=true` (1.2.1). Older: update, or choose the Whisper.cpp engine"
 	case c.Near("VideoCaptioner"):
 		out["captioner"] = "transcription settings, Faster Whisper: device cpu"
 	default:
@@ -228,7 +218,7 @@ func packedFigures(c *ledger.Case) map[string]string {
 		out["xxl"] = "`--compute_type=int8`, or `--device=cpu`, added to its command"
 	}
 	if c.Near("'NoneType' object has no attribute 'write'", "输出文件不存在") {
-		out["follows"] = "the error after it (no `write`, no output file) only follows from that"
+		out["follows"] = "the error after it (no `write`, no output file) only follows from it"
 	}
 	return out
 }
@@ -244,24 +234,24 @@ var WhisperCTranslate2 = program.Program{
 	Like:     []*program.Program{&Transcribers},
 	Sources:  program.Sources{"whisper-ctranslate2/README.md": "--compute_type --model --beam_size --best_of --vad_filter --device --condition_on_previous_text --batched"},
 	Steps: steps{
-		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model large-v2 --compute_type int8_float16   # int8 on cards before RTX 20"),
+		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type int8_float16   # int8 on cards before RTX 20"),
 		"use_smaller_model": step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model medium --compute_type int8_float16"),
 		"lower_batch_size":  step.Paste("shell", "whisper-ctranslate2 audio.mp3 --beam_size 1 --best_of 1"),
 		"cpu_offload":       step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model small --device cpu --compute_type int8"),
 		"half_precision":    step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type float16"),
-		"lower_resolution":  step.Paste("text", "It reads 30 seconds at a time: the length of the audio needs hardly any memory of the card."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM; in graphics memory Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(cause.Card{
 		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it transcribed a passage",
-		Means:    "The model was loaded. A passage that does not decode well is tried again at higher temperatures, with five samples at once (`best_of`) in place of five beams: so it fails in the middle of a file, on a hard passage. CTranslate2 gives no figures; another program on the card does the same.",
-		Not:      "Cutting the audio: it works on 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's memory.",
+		Means:    "It failed after the model was loaded; CTranslate2 gives no figures. It keeps five beams by default, and a passage that decodes badly is tried again with five samples (`best_of`). Another program on the card leaves less room, too.",
+		Not:      "Cutting the audio: Whisper reads 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's allocator.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "One beam, one sample", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
-			cure("use_lower_quant", "Weights at 8 bit", "config", "--compute_type int8_float16", "Hardly any accuracy; int8 on cards before RTX 20."),
+			cure("lower_batch_size", "Decode with one beam", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
+			cure("use_lower_quant", "Load the weights in 8 bit", "config", "--compute_type int8_float16", "Hardly any accuracy; int8 on cards before RTX 20."),
 			lookAtCard,
-			cure("use_smaller_model", "A smaller model", "config", "--model medium", "More errors."),
+			cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors."),
 		},
 		Sources: []string{ctranslate2Code + "README.md", "https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py"},
 	}),
@@ -275,7 +265,7 @@ var WhisperX = program.Program{
 	Like:     []*program.Program{&Transcribers},
 	Sources:  program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
 	Steps: steps{
-		"lower_batch_size":  step.Paste("shell", "whisperx audio.wav --batch_size 4"),
+		"lower_batch_size":  step.Paste("shell", "whisperx audio.wav --batch_size 4   # 8 by default"),
 		"use_lower_quant":   step.Paste("shell", "whisperx audio.wav --compute_type int8"),
 		"use_smaller_model": step.Paste("shell", "whisperx audio.wav --model medium"),
 		"cpu_offload":       step.Paste("shell", "whisperx audio.wav --compute_type int8 --device cpu"),
@@ -286,31 +276,34 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
 			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Likely,
-			Means: "It failed while naming speakers, the last of three models. In a script the Whisper and the alignment model are still on the card unless they were deleted; speakers are clustered over the whole file.",
-			Not:   "A smaller batch_size: transcribing was over.",
+			Means: "It failed in diarization, which names the speakers with models of its own. In a script the Whisper and the alignment model are still on the card unless you deleted them; the command line deletes them itself.",
 			Cures: []cause.Cure{
-				cure("empty_cache", "Delete the models that are done", "python", "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()   # then DiarizationPipeline(...)", "Loading them again for the next file."),
-				cure("cpu_offload", "Name speakers on the processor", "python", "diarize_model = DiarizationPipeline(device=\"cpu\")   # beside the token that you pass now", "Minutes for an hour of audio."),
+				{Fix: "empty_cache", Title: "Delete the other models first", If: func(c *ledger.Case) bool {
+					return !c.Near("whisperx/__main__.py", "bin/whisperx", "whisperx/transcribe.py")
+				}, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
+				{Fix: "cpu_offload", Title: "Run diarization on the CPU", Ways: []cause.Way{{For: "Script", Text: "`DiarizationPipeline(..., device=\"cpu\")`, with the token that you pass now."}, {For: "Command line", Text: "`--device cpu --compute_type int8`, which runs all stages there."}}, Cost: "Much slower."},
+				lookAtCard,
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/388"},
 		},
 		cause.Card{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
 			Cause: cause.RetainedMemory, Weight: cause.Likely,
-			Means: "It failed while words were aligned, with a second model (wav2vec2) beside Whisper on the card. One long segment without a pause is aligned in one piece, which grows with its length.",
-			Not:   "A smaller batch_size: transcribing was over.",
+			Means: "It failed in alignment, which uses a second model (wav2vec2) beside Whisper. A segment is aligned in one piece, so memory grows with its length.",
 			Cures: []cause.Cure{
-				cure("empty_cache", "Delete the Whisper model first", "python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # then whisperx.load_align_model(...)", "Loading it again for the next file."),
-				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no times of words."),
+				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: func(c *ledger.Case) bool {
+					return !c.Near("whisperx/__main__.py", "bin/whisperx", "whisperx/transcribe.py")
+				}, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
+				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no word timestamps."),
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/blob/main/whisperx/alignment.py"},
 		},
 		cause.Card{
 			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
 			Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Means: "It failed in the Whisper part, on CTranslate2, which gives no figures. WhisperX decodes batch_size pieces of 30 seconds at once: 8 on the command line, 16 in the README's example.",
+			Means: "It failed in the Whisper model, on CTranslate2, which gives no figures. WhisperX decodes `batch_size` pieces of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower the batch", "shell", "whisperx audio.wav --batch_size 4", "Slower."),
+				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script: `model.transcribe(audio, batch_size=4)`. On the command line:", Kind: "shell", Text: "whisperx audio.wav --batch_size 4", Cost: "Slower."},
 				cure("use_lower_quant", "Compute at 8 bit", "shell", "whisperx audio.wav --batch_size 4 --compute_type int8", "Slightly more errors."),
 				cure("use_smaller_model", "Use a smaller model", "shell", "whisperx audio.wav --model medium --batch_size 4", "More errors."),
 			},
@@ -336,10 +329,10 @@ var WhisperASR = program.Program{
 	Cards: cards(cause.Card{
 		ID: "whisper-asr-webservice/load", Kinds: onCard, Said: []string{"asr_models/", "faster_whisper_engine", "openai_whisper_engine", "mbain_whisperx_engine"},
 		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "The container loads one model and keeps it. With faster_whisper its default precision on a card is 32 bit: large takes about 8 GB so, about 3 at int8.",
-		Not:   "Shorter audio: the model is what does not fit.",
+		Means: "The container loads one model and keeps it. With faster_whisper its default precision on a card is 32 bit: large takes about 8 GB, about 3 GB at int8.",
+		Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
 		Cures: []cause.Cure{
-			cure("use_lower_quant", "Set the engine and its precision", "config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8", "Hardly any accuracy."),
+			cure("use_lower_quant", "Use faster_whisper in 8 bit", "config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8", "Hardly any accuracy."),
 			cure("use_smaller_model", "Set a smaller model", "config", "# docker compose, the service's environment\nASR_MODEL: medium", "More errors."),
 		},
 		Sources: []string{"https://github.com/ahmetoner/whisper-asr-webservice/blob/main/app/config.py", "https://github.com/SYSTRAN/faster-whisper/issues/809"},
@@ -349,10 +342,10 @@ var WhisperASR = program.Program{
 // InsanelyFast is Whisper on transformers with a large batch.
 var InsanelyFast = program.Program{
 	Name: "insanely-fast-whisper", Shown: "insanely-fast-whisper",
-	Commands: []string{"insanely-fast-whisper"},
-	Proofs:   []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
-	Like:     []*program.Program{&Transcribers},
-	Sources:  program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
+	Commands: []string{"insanely-fast-whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit"},
+	Proofs:  []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
 	Steps: steps{
 		"lower_batch_size":  step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4"),
 		"use_smaller_model": step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 4"),
@@ -362,9 +355,9 @@ var InsanelyFast = program.Program{
 	Cards: cards(cause.Card{
 		ID: "insanely-fast-whisper/batch", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc, fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.In("insanely-fast-whisper") },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "It transcribes 24 pieces of 30 seconds at once unless told otherwise: that is its speed, and its memory. On a Mac the project names 4 as a batch that works, with about 12 GB.",
+		Means: "It transcribes 24 pieces of 30 seconds at once by default (`--batch-size`). For a Mac the project names 4, which takes about 12 GB.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Lower the batch", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),
+			cure("lower_batch_size", "Lower the batch size", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),
 			cure("use_smaller_model", "Use the distilled model", "shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 8", "English only; few more errors."),
 		},
 		Sources: []string{"https://github.com/Vaibhavs10/insanely-fast-whisper/blob/main/README.md", "https://github.com/Vaibhavs10/insanely-fast-whisper/issues/162"}, Solved: 1,

@@ -35,16 +35,18 @@ func scoreFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// itself narrows a card to models that the evaluator runs itself.
+// itself narrows a card to models that the program runs itself.
 func itself(k cause.Card) cause.Card {
 	also := k.If
-	k.If = func(c *ledger.Case) bool { return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm") && also(c) }
+	k.If = func(c *ledger.Case) bool {
+		return !c.In("vllm", "sglang", "lmdeploy", "tensorrt-llm", "whisperx") && also(c)
+	}
 	return k
 }
 
 // scored is an evaluation by the scores of given answers.
 func scored(program, means, not, source string, cures ...string) cause.Card {
-	k := useOf(program, "while it scored answers", means, not, source, cures...)
+	k := while(useOf(program, "", means, not, source, cures...), "while it scored answers")
 	k.ID, k.Figures = program+"/scores", scoreFigures
 	k.Said = []string{"in loglikelihood", "in _loglikelihood_tokens", "in _model_call", "log_softmax", "loglikelihood requests", "in loglikelihood_rolling", "in get_ppl", "in _get_ppl", "in greedy_until", "Running loglikelihood"}
 	return k
@@ -69,14 +71,14 @@ var (
 			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy over all visible cards; `accelerate launch -m lm_eval` puts a whole one on each."),
 			"cpu_offload":      say("In `--model_args`: `parallelize=True,max_memory_per_gpu=20GB,offload_folder=offload`: what does not fit goes to RAM."),
 		},
-		Titles: map[string]string{"lower_context": "Cut the prompts", "cpu_offload": "Let a part go to RAM"},
+		Titles: map[string]string{"lower_context": "Lower `max_length`", "cpu_offload": "Offload a part to RAM"},
 		Costs:  map[string]string{"lower_batch_size": "slower; the scores stay", "lower_context": "long prompts lose their beginning"},
 		Cards: []cause.Card{
-			itself(saying(anyPhase(useOf("lm-eval", "with its weights at 32 bit", "`dtype` is float32 in this start: 4 bytes a parameter (7B: 28 GB), twice of what nearly all models are published at, and cache and scores come at 32 bit as well.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "half_precision", "lower_batch_size", "lower_context")), "lm-eval/float32", "dtype=float32", "'dtype': 'float32'", "dtype=float,")),
-			itself(loadOf("lm-eval", "The model itself did not fit: 2 GB a billion parameters at 16 bit, twice of that at 32.", "`--batch_size`: no request had run.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision")),
-			scored("lm-eval", "Multiple choice and perplexity tasks keep a score for every word of the vocabulary at every token of every sample: batch x length x vocabulary, and log_softmax makes a second copy of it.[[ {scored}]] The longest requests go first: if the first batch passes, the rest does. `--batch_size auto` measured with shorter ones, or before another task, can be too large later.",
-				"`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
-			itself(useOf("lm-eval", "while it generated", "The cache grows with batch x (prompt + `max_gen_toks`), and few-shot prompts are long; the longest go first.", "`--limit`: it takes fewer samples, each as long.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(saying(anyPhase(while(useOf("lm-eval", "", "`dtype` is float32 here: 4 bytes a parameter (7B: 28 GB), twice of what most models are published in. KV cache and scores are at 32 bit as well.", "`--limit`: it takes fewer samples, each as long as before.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "half_precision", "lower_batch_size", "lower_context"), "with its weights at 32 bit")), "lm-eval/float32", "dtype=float32", "'dtype': 'float32'", "dtype=float,")),
+			itself(loadOf("lm-eval", "Weights take 2 GB a billion parameters at 16 bit, twice that at 32.", "`--batch_size`: the model is loaded before the first request.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "load_in_8bit", "multi_gpu", "half_precision")),
+			scored("lm-eval", "Multiple choice and perplexity tasks keep logits for every token: batch size x length x vocabulary, and log_softmax makes a second copy.[[ {scored}]] The longest requests go first, so if the first batch of a task passes, the rest usually does. A size found by `--batch_size auto` can be too large for later requests.",
+				"`--limit`: it takes fewer samples, each as long as before.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu"),
+			itself(useOf("lm-eval", "while it generated", "The KV cache grows with batch size x (prompt + `max_gen_toks`), and few-shot prompts are long; the longest go first.", "`--limit`: it takes fewer samples, each as long as before.", "lm-evaluation-harness/lm_eval/models/huggingface.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},
 	}
 	// OpenCompass starts a process for each part of the tasks.
@@ -92,11 +94,11 @@ var (
 			"half_precision":   say("`model_kwargs=dict(torch_dtype='torch.bfloat16')` in the model's file, or `--model-kwargs torch_dtype=torch.bfloat16`."),
 			"load_in_8bit":     say("A checkpoint that is quantised already, or its LMDeploy backend (`-a lmdeploy`)."),
 		},
-		Titles: map[string]string{"lower_parallel": "One worker on each card"},
+		Titles: map[string]string{"lower_parallel": "Use one worker on each card", "lower_context": "Lower `max_seq_len`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
 		Cards: []cause.Card{
-			itself(loadOf("opencompass", "The model did not fit on the cards of its task: `num_gpus` in run_cfg (1 in most files), 2 GB a billion parameters at 16 bit. Several workers on one card load it several times.", "`batch_size`: no request had run.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
-			itself(scored("opencompass", "Perplexity tasks keep batch x length x vocabulary at 32 bit.[[ {scored}]] The batch is that of the model's file, 8 in most, with prompts of many shots.", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
-			itself(useOf("opencompass", "while it generated", "The cache grows with batch (8 in most model files) x (prompt + `max_out_len`).", "Fewer samples of a data set: one batch is what fails.", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(loadOf("opencompass", "A task gets the number of cards in `num_gpus` of its run_cfg (1 in most files); weights take 2 GB a billion parameters at 16 bit. Several workers on one card load the model several times.", "`batch_size`: the model is loaded before the first request.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
+			itself(scored("opencompass", "Perplexity tasks keep logits: batch size x length x vocabulary at 32 bit.[[ {scored}]] The batch size stands in the model's file, 8 in most.", "", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("opencompass", "while it generated", "The KV cache grows with batch size (8 in most model files) x (prompt + `max_out_len`).", "", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},
 	}
 	// LightEval is Hugging Face's.
@@ -113,8 +115,8 @@ var (
 			"lower_gpu_memory_utilization": say("`lighteval vllm`: `gpu_memory_utilization=0.8` in the model arguments."),
 		},
 		Cards: []cause.Card{
-			itself(scored("lighteval", "Its scores are batch x length x vocabulary at 32 bit.[[ {scored}]] The batch was searched from 512 down with made-up samples, which leaves no margin; a size given by hand does.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu")),
-			itself(useOf("lighteval", "at a request", "What grows is batch x length; the batch is searched from 512 down with made-up samples, which leaves no margin, unless it is given.", "Fewer samples: one batch is what fails.", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision")),
+			itself(scored("lighteval", "Its logits are batch size x length x vocabulary at 32 bit.[[ {scored}]] Unless you set a batch size, LightEval searches it from 512 down with made-up samples, which leaves no margin.", "", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu")),
+			itself(useOf("lighteval", "at a request", "Memory grows with batch size x length. Unless you set a batch size, LightEval searches it from 512 down with made-up samples, which leaves no margin.", "", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision")),
 		},
 	}
 	// MTEB measures embeddings.
@@ -131,21 +133,21 @@ var (
 		Cards: []cause.Card{
 			{
 				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory",
-				Means:    "The vectors of a whole corpus are kept in RAM: passages x dimension x 4 bytes, 36 GB for MS MARCO's 8.8 million at 1,024 numbers, and the scores of a search besides. Retrieval tasks are the large ones.",
-				Not:      "A smaller batch: it changes nothing about what is kept.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "The embeddings of a whole corpus are kept in RAM: passages x dimension x 4 bytes, 36 GB for MS MARCO's 8.8 million at dimension 1,024. Retrieval tasks are the large ones.",
+				Not:      "A smaller batch: all embeddings are kept anyway.",
 				Cures: []cause.Cure{
-					{Fix: "stream_dataset", Title: "Smaller tasks", Told: "The reduced sets (names with HardNegatives) or a benchmark without the large retrieval tasks; one task a process.", Cost: "not comparable with the full tasks"},
-					{Fix: "bigger_gpu", Title: "Or a machine with more RAM", Told: "For the full corpora 64 to 128 GB.", Cost: "money"},
+					{Fix: "stream_dataset", Title: "Run smaller tasks", Told: "The reduced sets (names with HardNegatives) or a benchmark without the large retrieval tasks; one task a process.", Cost: "not comparable with the full tasks"},
+					{Fix: "bigger_gpu", Title: "Use a machine with more RAM", Told: "For the full corpora 64 to 128 GB.", Cost: "money"},
 				},
 				Sources: []string{"mteb/docs/get_started/advanced_usage/retrieval_backend.md"},
 			},
-			itself(useOf("mteb", "while it encoded", "Texts go in sorted by length, the longest first, 32 at a time by default: models that read 8,192 tokens need far more for the long documents of retrieval tasks than for the short ones of the others.", "Leaving tasks out that ran: each is encoded apart.", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision")),
+			itself(useOf("mteb", "while it encoded", "Texts are encoded 32 at a time by default, the longest first. Models that read 8,192 tokens need far more for the long documents of retrieval tasks than for other tasks.", "", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision")),
 		},
 	}
 )
 
 // evalBatch is a smaller batch by hand, with the size of the log halved.
 func evalBatch(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` by hand; `auto:4` searches the size, anew four times, and `--max_batch_size` caps it (64 by default)."}}
+	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` in place of the present value; with `auto` add `--max_batch_size`, which caps the search (64 by default)."}}
 }

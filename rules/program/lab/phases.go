@@ -78,8 +78,8 @@ func stepped(c *ledger.Case) bool {
 
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
-	Fix: "kill_stale_process", Title: "See who holds the card, just before the start", If: func(c *ledger.Case) bool { return !c.Total.Has() },
-	Told: "The message has no figures. Full already: an earlier run of yours, a notebook, another user. Empty: it is this program, and what follows helps.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "kill_stale_process", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() },
+	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, an earlier run, a notebook or another user holds it; if not, the next fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phaseCard is what a program has to say of one phase. The program's own proof
@@ -109,15 +109,29 @@ func trainOf(program, means, not, source string, cures ...string) cause.Card {
 
 // useOf is a program at work that does not train.
 func useOf(program, while, means, not, source string, cures ...string) cause.Card {
-	return phaseCard(program+"/use", "ran out of memory "+while, means, not, source,
+	k := phaseCard(program+"/use", "ran out of memory[[ {while}]]", means, not, source,
 		func(c *ledger.Case) bool {
 			return ours(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
 		}, fixes(cures...))
+	k.Figures = func(c *ledger.Case) map[string]string {
+		out := phaseFigures(c)
+		if out["while"] = ""; c.Phase == "inference" {
+			out["while"] = while
+		}
+		return out
+	}
+	return k
+}
+
+// while says what a program was doing, where its card's words prove that.
+func while(k cause.Card, doing string) cause.Card {
+	k.Headline = "ran out of memory " + doing
+	return k
 }
 
 // loadOf is a program whose model found no room.
 func loadOf(program, means, not, source string, cures ...string) cause.Card {
-	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model[[: {total} is too little for it]]", means, not, source,
+	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model", means, not, source,
 		func(c *ledger.Case) bool { return ours(c) && c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k

@@ -2,8 +2,8 @@ package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -29,19 +29,18 @@ var (
 			"offload_optimizer":      say("`--deepspeed ./scripts/zero3_offload.json`: slower, with RAM in place of the card."),
 			"load_in_4bit":           say("`--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
 			"load_in_8bit":           say("`--load-8bit` in the same places."),
-			"multi_gpu":              say("All cards that `CUDA_VISIBLE_DEVICES` shows are used by itself."),
+			"multi_gpu":              say("Make several cards visible (`CUDA_VISIBLE_DEVICES=0,1`): it spreads the model over them by itself."),
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("llava", "The weights did not fit: 7B takes 14 GB at 16 bit beside the vision part, below 8 GB with `--load-4bit`; 13B 26 GB.", "A smaller image: none was read yet.", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			loadOf("llava", "7B takes 14 GB at 16 bit beside the vision encoder, below 8 GB with `--load-4bit`; 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
 				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "The scripts were made for 8 cards of 80 GB with 16 samples on each. A sample is its text and 576 tokens an image (2,880 with `anyres`), and full finetuning takes 16 bytes a parameter besides, shared out by ZeRO-3 alone.",
-				Not:      "Fewer cards with the same script: each then holds more.",
+				Means:    "The scripts are made for 8 cards of 80 GB with 16 samples on each. An image is 576 tokens (2,880 with `anyres`) beside the text, and full finetuning takes 16 bytes a parameter, sharded with ZeRO-3 only.",
 				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
 			},
-			useOf("llava", "while it answered", "An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a talk stays in the cache; 16-bit weights of 7B take 14 GB of the card before.", "Fewer output tokens: images and prompt come first.", "LLaVA/README.md", "load_in_4bit", "lower_resolution", "multi_gpu"),
+			useOf("llava", "while it answered", "The weights of 7B take 14 GB at 16 bit. An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a conversation stays in the KV cache.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// InternVL is OpenGVLab's, and its code on Hugging Face.
@@ -59,18 +58,18 @@ var (
 			"load_in_8bit":           step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, load_in_8bit=True, trust_remote_code=True).eval()"),
 			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
 		},
-		Titles: map[string]string{"lower_resolution": "Fewer tiles an image"},
+		Titles: map[string]string{"lower_resolution": "Use fewer tiles per image"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("internvl", "The weights did not fit: 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "Fewer tiles: no image was read yet.", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
+			loadOf("internvl", "Weights take 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
 			{
 				ID: "internvl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "An image is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision part at once. ZeRO-1, the scripts' choice, keeps all weights and gradients on each card.",
-				Not:      "More cards with ZeRO-1: each holds the whole model.",
+				Means:    "An image is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision encoder at once. ZeRO-1, the scripts' default, keeps all weights and gradients on each card.",
+				Not:      "More cards with ZeRO-1: each holds all weights and gradients.",
 				Cures:    fixes("lower_resolution", "lower_batch_size", "shard_training"), Sources: []string{"InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh"},
 			},
-			useOf("internvl", "while it read images", "Each image is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile; videos give that for every frame. All of them go through the vision part at once.", "Fewer output tokens: the images come first.", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
+			useOf("internvl", "while it read images", "Each image is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile, and every frame of a video counts as an image. All tiles go through the vision encoder at once.", "", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// QwenVL are the scripts and utilities of Qwen2-VL to Qwen3-VL.
@@ -92,19 +91,18 @@ var (
 			"efficient_attention": step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", attn_implementation=\"flash_attention_2\", device_map=\"auto\")   # pip install flash-attn"),
 			"half_precision":      step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", device_map=\"auto\")   # torch_dtype= in older Transformers, where 32 bit is the default"),
 		},
-		Titles: map[string]string{"lower_resolution": "Fewer pixels, fewer frames"},
+		Titles: map[string]string{"lower_resolution": "Lower `max_pixels`, use fewer frames"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("qwen-vl", "The weights did not fit: 2 GB a billion parameters at 16 bit, twice of that where no dtype was given to an older Transformers.", "Fewer pixels: no image was read yet.", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
+			loadOf("qwen-vl", "Weights take 2 GB a billion parameters at 16 bit, twice that where no dtype is given to an older Transformers.", "", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
 			{
 				ID: "qwen-vl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",
-				Means:    "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), four patches each in the vision part, whose attention grows with their square. `--max_pixels` caps that, and full finetuning takes 16 bytes a parameter besides.",
-				Not:      "Fewer samples: one step is what fails.",
+				Means:    "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), and attention in the vision encoder grows with the square of the patches. `--max_pixels` caps that. Full finetuning takes 16 bytes a parameter.",
 				Cures:    fixes("lower_resolution", "use_lora", "lower_batch_size"), Sources: []string{"Qwen3-VL/qwen-vl-finetune/README.md"},
 			},
-			useOf("qwen-vl", "while it read images", "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens an image by default, 768 for each pair of video frames. Without flash attention the vision part keeps its scores, patches squared.",
-				"Fewer output tokens: the images come first.", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
+			useOf("qwen-vl", "while it read images", "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens an image by default, 768 for each pair of video frames. Without flash attention the vision encoder's scores grow with the square of the patches.",
+				"", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
 		},
 	}
 	// MiniGPT4 is Vision-CAIR's.
@@ -119,9 +117,9 @@ var (
 			"use_smaller_model": say("Vicuna 7B in place of 13B: 11.5 GB in place of 23."),
 		},
 		Cards: []cause.Card{
-			loadOf("minigpt-4", "Language model and vision part did not fit: at 8 bit 11.5 GB with 7B and 23 GB with 13B (its README), twice of that for the language model with `low_resource: False`.", "A beam of 1: nothing was asked yet.", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
-			trainOf("minigpt-4", "The language model and the vision part are frozen, but lie on the card at 16 bit: 13B 26 GB, 7B 14 GB; `batch_size_train` x the length of the answers comes on top.", "A smaller learning part: one linear layer is all that is trained.", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
-			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B before an image; beams multiply the cache, and images and turns of a chat stay in it.", "A smaller image: each is scaled to one size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
+			loadOf("minigpt-4", "By its README it takes 11.5 GB with 7B and 23 GB with 13B at 8 bit; with `low_resource: False` the language model takes twice that.", "", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
+			trainOf("minigpt-4", "The language model and the vision encoder are frozen, but on the card at 16 bit: 13B 26 GB, 7B 14 GB. `batch_size_train` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
+			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: each is scaled to one size anyway.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
 		},
 	}
 	// LAVIS is Salesforce's, with BLIP-2 and InstructBLIP.
@@ -140,33 +138,18 @@ var (
 		},
 		Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			loadOf("lavis", "BLIP-2 is a vision part of 1 billion parameters and a language model of 2.7 to 13: at 32 bit, as it comes, about 15 GB with OPT 2.7B.", "A smaller image: none was read yet.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
-			trainOf("lavis", "The run files have batches for 16 cards of 40 GB (16 to 100 a card). In caption finetuning the vision part is trained as well, at 364 x 364 and 32 bit.", "Fewer epochs: one step is what fails.", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
-			useOf("lavis", "while it read images", "The model comes at 32 bit unless it is halved; beams (5 in generate) multiply the language model's cache by five, and samples in a batch come on top.", "Fewer words in the answer.", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
+			loadOf("lavis", "BLIP-2 is a vision encoder of 1 billion parameters and a language model of 2.7 to 13 billion: at 32 bit, the default, about 15 GB with OPT 2.7B.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
+			trainOf("lavis", "The run files have batch sizes for 16 cards of 40 GB (16 to 100 a card). Caption finetuning trains the vision encoder as well, at 364 x 364 and 32 bit.", "", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
+			useOf("lavis", "while it read images", "The model loads at 32 bit by default. Five beams, the default of generate, multiply the language model's KV cache by five; samples in a batch come on top.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
 		},
 	}
 )
 
 // inTiles are fewer tiles, in the training script or in code.
-func inTiles(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}}
-	}
-	return []step.Step{{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"}}
-}
+var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
 
 // fewerPictures are smaller batches of InternVL.
-func fewerPictures(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}}
-	}
-	return []step.Step{{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."}}
-}
+var fewerPictures = apps.ByPhase(step.Step{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."})
 
 // fewerPixels is the same for Qwen-VL.
-func fewerPixels(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}}
-	}
-	return []step.Step{{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"}}
-}
+var fewerPixels = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})

@@ -10,7 +10,7 @@ import (
 
 // quantising is a card of a program that works on one layer at a time.
 func quantising(program, means, not, source string, cures ...string) cause.Card {
-	k := useOf(program, "while it quantised", means, not, source, cures...)
+	k := while(useOf(program, "", means, not, source, cures...), "while it quantised")
 	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return ours(c) && !c.Training() }
 	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
 	return k
@@ -32,11 +32,11 @@ var (
 			"cpu_offload":      step.Paste("python", "quant_config = QuantizeConfig(bits=4, group_size=128, offload_to_disk=True, auto_forward_data_parallel=False)   # 5.0 and later"),
 			"multi_gpu":        say("`CUDA_VISIBLE_DEVICES=0,1`: a second card is used by itself."),
 		},
-		Titles: map[string]string{"lower_context": "Shorter and fewer calibration samples", "cpu_offload": "Finished layers to disk, no copies per card"},
+		Titles: map[string]string{"lower_context": "Use shorter and fewer calibration samples", "cpu_offload": "Offload finished layers to disk"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("gptqmodel",
-			"One layer is on the card at a time, with the outputs of all calibration samples and the Hessian of each of its modules (inputs squared x 4 bytes: 0.77 GiB for 14,336). Long samples and large MoE layers are what fills it, not the whole model.",
-			"Fewer `bits`: the size of the result.", "GPTQModel/gptqmodel/quantization/config.py",
+			"One layer is quantised at a time, with the outputs of all calibration samples and the Hessian of each of its modules (inputs squared x 4 bytes: 0.77 GiB for 14,336). Long samples and large MoE layers need the most.",
+			"Fewer `bits`: they change the result, not the memory while quantising.", "GPTQModel/gptqmodel/quantization/config.py",
 			"lower_context", "cpu_offload", "multi_gpu")},
 	}
 	// AutoGPTQ is read as a loader, too, by Transformers and others.
@@ -50,11 +50,11 @@ var (
 			"cpu_offload":      step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"16GiB\", \"cpu\": \"60GiB\"})   # the rest waits in RAM"),
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Examples in RAM, one at a time", "lower_context": "Shorter and fewer examples", "cpu_offload": "Leave room for the work of a layer"},
+		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Offload a part of the model (`max_memory`)"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("autogptq",
 			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer.",
-			"Fewer `bits`: the size of the result.", "AutoGPTQ/auto_gptq/modeling/_base.py",
+			"Fewer `bits`: they change the result, not the memory while quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
 			"lower_batch_size", "lower_context", "cpu_offload")},
 	}
 	// AutoAWQ searches scales with calibration samples.
@@ -67,11 +67,11 @@ var (
 			"lower_context":    step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, max_calib_samples=64, max_calib_seq_len=256)"),
 			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the card one by one"),
 		},
-		Titles: map[string]string{"lower_batch_size": "A few samples at a time", "lower_context": "Fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
+		Titles: map[string]string{"lower_batch_size": "Set `n_parallel_calib_samples`", "lower_context": "Use fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{quantising("autoawq",
-			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; in MoE and wide MLP layers that is the peak. The other layers need not be on the card.",
-			"A smaller `w_bit`: the size of the result.", "AutoAWQ/awq/models/base.py",
+			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; MoE and wide MLP layers need the most. The other layers need not be on the card.",
+			"A smaller `w_bit`: it changes the result, not the memory while quantising.", "AutoAWQ/awq/models/base.py",
 			"lower_batch_size", "cpu_offload", "lower_context")},
 	}
 	// LLMCompressor is the vLLM project's.
@@ -85,18 +85,18 @@ var (
 			"cpu_offload":      step.Paste("python", "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=\"auto\")   # no device_map: layers come to the card one by one"),
 			"use_mmap":         step.Paste("python", "with load_offloaded_model():   # from compressed_tensors.offload\n    model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto_offload\", offload_folder=\"./offload\")"),
 		},
-		Titles: map[string]string{"lower_batch_size": "One linear layer at a time", "lower_context": "Shorter and fewer samples", "cpu_offload": "Leave the model in RAM", "use_mmap": "What RAM does not hold to disk"},
+		Titles: map[string]string{"lower_batch_size": "Quantise one linear layer at a time", "lower_context": "Use shorter and fewer samples", "cpu_offload": "Load the model in RAM (no `device_map`)", "use_mmap": "Offload the model to disk"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			quantising("llm-compressor",
-				"Calibrated weights are made one decoder layer at a time (the sequential pipeline): the card must hold that layer, GPTQ's Hessians of it and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model lies there as well.",
-				"Fewer bits in the recipe: the size of the result.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
+				"The sequential pipeline quantises one decoder layer at a time: the card must hold that layer, its Hessians (GPTQ) and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model is there as well.",
+				"Fewer bits in the recipe: they change the result, not the memory while quantising.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
 				"cpu_offload", "lower_batch_size", "lower_context"),
 			{
 				ID: "llm-compressor/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory",
-				Means:    "The whole model waits in RAM at 16 bit, 2 GB a billion parameters (70B: 140 GB), and saving holds it once more in part. Several ranks each load it unless told otherwise.",
-				Not:      "A smaller `max_seq_length`: the weights are what fills it.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "The whole model is in RAM at 16 bit, 2 GB a billion parameters (70B: 140 GB), and a part of it once more while saving. Each of several ranks loads it by default.",
+				Not:      "A smaller `max_seq_length`: the weights take most of the RAM.",
 				Cures:    fixes("use_mmap", "add_swap"), Sources: []string{"llm-compressor/docs/guides/big_models_and_distributed/model_loading.md"},
 			},
 		},
@@ -108,23 +108,22 @@ var (
 		Proofs:  []string{"mergekit/", "mergekit-yaml", "mergekit-moe"},
 		Steps: spelling{
 			"use_mmap":         say("Add `--lazy-unpickle` (checkpoints in .bin), and `--out-shard-size 1B`: a shard is kept until it is written, 5B parameters by default (10 GB at 16 bit)."),
-			"cpu_offload":      say("Without `--cuda`, `--gpu-rich`, `--low-cpu-memory` and `--read-to-gpu` it merges in RAM, tensor by tensor."),
+			"cpu_offload":      say("Leave out `--cuda`, `--gpu-rich`, `--low-cpu-memory` and `--read-to-gpu`: it merges on the CPU, tensor by tensor."),
 			"lower_batch_size": say("`--out-shard-size 1B`."),
-			"lower_context":    say("It reads no text but for `mergekit-moe` with hidden gates: `gate_mode: cheap_embed` needs none of it, `--load-in-4bit` less."),
+			"lower_context":    say("`mergekit-moe` only: `gate_mode: cheap_embed` runs no prompts through the model; with hidden gates `--load-in-4bit` takes less."),
 			"load_in_4bit":     say("`mergekit-moe`: `--load-in-4bit` for the gates."),
 		},
-		Titles: map[string]string{"use_mmap": "Smaller shards, files read piece by piece", "cpu_offload": "Merge on the processor"},
-		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds"},
+		Titles: map[string]string{"use_mmap": "Use smaller shards and `--lazy-unpickle`", "cpu_offload": "Merge on the CPU", "lower_batch_size": "Write smaller shards", "lower_context": "Use `gate_mode: cheap_embed`"},
+		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds", "lower_batch_size": "more files"},
 		Cards: []cause.Card{
 			{
 				ID: "mergekit/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory",
-				Means:    "It holds one tensor of each model and the shard that is being written, 5 billion parameters by default (10 GB at 16 bit, 20 at 32); .bin checkpoints are read whole unless `--lazy-unpickle` is set.",
-				Not:      "A faster card: merging is done in RAM unless `--cuda` is set.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "mergekit holds one tensor of each model and the output shard, 5 billion parameters by default (10 GB at 16 bit, 20 at 32). Checkpoints in .bin files are read whole unless `--lazy-unpickle` is set.",
 				Cures:    fixes("use_mmap", "add_swap"), Sources: []string{"mergekit/mergekit/options.py"},
 			},
-			useOf("mergekit", "while it merged on the card", "`--cuda` computes there, and `--low-cpu-memory` and `--gpu-rich` also keep results and inputs on the card until a shard is full: 5 billion parameters by default, 10 GB at 16 bit.",
-				"Fewer models of the same size: they are read one tensor at a time.", "mergekit/mergekit/options.py", "cpu_offload", "lower_batch_size"),
+			useOf("mergekit", "while it merged on the card", "`--cuda` merges on the card; `--low-cpu-memory` and `--gpu-rich` also keep inputs and results there until a shard is full: 5 billion parameters by default, 10 GB at 16 bit.",
+				"", "mergekit/mergekit/options.py", "cpu_offload", "lower_batch_size"),
 		},
 	}
 )

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -15,12 +16,7 @@ var (
 )
 
 // lessTalk is a shorter talk, or shorter samples.
-func lessTalk(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "text", Text: "`--max_source_length 64 --max_target_length 64`, those of train.sh."}}
-	}
-	return []step.Step{{Kind: "text", Text: "`history = history[-4:]` before each `model.chat`, which gives the whole talk to the model."}}
-}
+var lessTalk = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_source_length 64 --max_target_length 64`, those of train.sh."}, step.Step{Kind: "text", Text: "`history = history[-4:]` before each `model.chat`, which gives the whole talk to the model."})
 
 // trainsAlone is a training step on a card that is the program's own.
 func trainsAlone(c *ledger.Case) bool { return stepped(c) && c.Training() }
@@ -47,12 +43,11 @@ var (
 				ID: "easyr1/vllm-wakes", Said: []string{"cumem_allocator.cpp", "wake_up", "init_cache_engine", "in sleep"}, Kinds: cardFull,
 				Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: ledger.OnCard,
 				Headline: "ran out of memory when vLLM took its share back",
-				Means:    "Trainer and vLLM take turns on each card: vLLM sleeps while weights are trained and wakes for the next answers. What the trainer still held then, weights and optimizer, left less than `gpu_memory_utilization` of the card.",
-				Not:      "Ending the other processes of the card: they are ranks of this run.",
+				Means:    "Trainer and vLLM share each card: vLLM sleeps while weights are trained and wakes for the next answers. What the trainer still held then left less than `gpu_memory_utilization` of the card.",
 				Cures:    fixes("lower_gpu_memory_utilization", "offload_optimizer", "lower_context"), Sources: []string{"EasyR1/README.md"},
 			},
-			stepOf("easyr1", "Log-probabilities need the logits of whole answers: micro batch x (prompt + answer) x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words at 32 bit.]] vLLM keeps a part of the card besides, even asleep.",
-				"Ending the other processes of the card: they are ranks of this run.", "EasyR1/examples/config.yaml",
+			stepOf("easyr1", "Log-probabilities need the logits of whole answers: micro batch x (prompt + answer) x vocabulary.[[ {asked} is the size of {tokens152} tokens with Qwen's vocabulary of 152,000 at 32 bit.]] vLLM keeps a part of the card, even asleep.",
+				"", "EasyR1/examples/config.yaml",
 				"lower_batch_size", "offload_optimizer", "lower_context"),
 		},
 	}
@@ -69,10 +64,10 @@ var (
 			"offload_optimizer":      say("`--optimizer-cpu-offload --use-precision-aware-optimizer`."),
 			"shard_training":         say("A larger `--tensor-model-parallel-size`, or apart from each other: without `--colocate` training and rollout have cards of their own."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer tokens on a card"},
+		Titles: map[string]string{"lower_batch_size": "Lower `--max-tokens-per-gpu`"},
 		Like:   []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("slime", "Samples of varying length are packed up to `--max-tokens-per-gpu`; one answer that is longer than that goes in alone, and then its length decides. With `--colocate` SGLang shares the card: what Megatron keeps after it was offloaded counts against its static share.",
-			"Ending the other processes of the card: they are ranks of this run.", "slime/docs/en/get_started/qa.md",
+		Cards: []cause.Card{stepOf("slime", "With dynamic batches samples are packed up to `--max-tokens-per-gpu`; an answer longer than that goes in alone, and its length decides. With `--colocate` SGLang shares the card with Megatron.",
+			"", "slime/docs/en/get_started/qa.md",
 			"lower_batch_size", "lower_context", "lower_mem_fraction")},
 	}
 	// TRLX is CarperAI's.
@@ -87,10 +82,10 @@ var (
 			"shard_training":    say("`accelerate launch --config_file configs/accelerate/zero2-bf16.yaml` (zero3.yaml shares the weights out too)."),
 			"offload_optimizer": say("In the accelerate file: `offload_optimizer_device: cpu` below `deepspeed_config`."),
 		},
-		Titles: map[string]string{"use_lora": "Leave most layers frozen", "lower_batch_size": "Smaller pieces of rollouts and of steps"},
+		Titles: map[string]string{"use_lora": "Freeze most layers (`num_layers_unfrozen`)", "lower_batch_size": "Lower the batch size and `chunk_size`"},
 		Like:   []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("trlx", "`chunk_size` answers are generated at a time (128 by default), and `batch_size` of them go through one step unless `minibatch_size` cuts that up. With `num_layers_unfrozen` -1 a whole second model is the reference.",
-			"Fewer `num_rollouts`: they are kept in RAM.", "trlx/trlx/data/configs.py",
+		Cards: []cause.Card{stepOf("trlx", "`chunk_size` answers are generated at a time (128 by default), and `batch_size` of them go through one step unless `minibatch_size` divides that. With `num_layers_unfrozen` -1 the reference is a whole second model.",
+			"", "trlx/trlx/data/configs.py",
 			"lower_batch_size", "use_lora", "lower_context")},
 	}
 )

@@ -24,16 +24,16 @@ var (
 			"multi_gpu":         say("It splits a model into as many parts as it has files, no more: 7B runs on one card."),
 		},
 		Costs:  map[string]string{"lower_context": "shorter prompts and answers"},
-		Titles: map[string]string{"lower_context": "A smaller cache", "load_in_4bit": "Another program, at 4 bit"},
+		Titles: map[string]string{"lower_context": "Lower `--max_seq_len` and `--max_batch_size`", "load_in_4bit": "Run a 4-bit model in another program"},
 		Cards: []cause.Card{
 			{
 				ID: "meta-llama/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory while it read the checkpoint",
+				Headline: "ran out of system memory (RAM)",
 				Means:    "Each rank reads its whole file (consolidated.NN.pth) into RAM before the card sees any of it: 13.5 GB for 7B, 16 for 8B, 13 for each of 13B's two, 17 for each of 70B's eight.",
-				Not:      "`--max_seq_len`, `--max_batch_size`: they are about the card.",
+				Not:      "`--max_seq_len`, `--max_batch_size`: they are about graphics memory.",
 				Cures: []cause.Cure{
 					{Fix: "add_swap"},
-					{Fix: "raise_memory_limit", Title: "Or more RAM for the container or WSL", Told: "Docker `--memory`, Slurm `--mem`; WSL: `memory=24GB` below `[wsl2]` in .wslconfig (half of the RAM by default).", Cost: "less for the rest of the machine"},
+					{Fix: "raise_memory_limit", Title: "Give the container, job or WSL more RAM", Told: "Docker `--memory`, Slurm `--mem`; WSL: `memory=24GB` below `[wsl2]` in .wslconfig (half of the RAM by default).", Cost: "less for the rest of the machine"},
 					{Fix: "load_in_4bit"},
 				},
 				Sources: []string{"llama/llama/generation.py"},
@@ -41,12 +41,12 @@ var (
 			{
 				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
-				Headline: "ran out of memory while it built the model[[: {total} is too little for it]]",
-				Means:    "The model is made on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), and each layer's cache at once for `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
-				Not:      "A shorter prompt: the cache is made before.",
+				Headline: "ran out of memory while it built the model",
+				Means:    "The model is built on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), together with the whole KV cache of `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
+				Not:      "A shorter prompt: the KV cache is allocated before.",
 				Cures:    fixes("lower_context", "load_in_4bit", "use_smaller_model"), Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
 			},
-			useOf("meta-llama", "while it generated", "Weights and cache were there; scores of the prompt (tokens x vocabulary at 32 bit) and attention over it come on top.", "A smaller `max_gen_len`: the cache does not follow it.", "llama/llama/generation.py", "lower_batch_size", "lower_context", "load_in_4bit"),
+			useOf("meta-llama", "while it generated", "Weights and KV cache are allocated at the start; logits of the prompt (tokens x vocabulary at 32 bit) and attention over it come on top.", "A smaller `max_gen_len`: the KV cache does not depend on it.", "llama/llama/generation.py", "lower_batch_size", "lower_context", "load_in_4bit"),
 		},
 	}
 	// KTransformers keeps experts in RAM.
@@ -62,17 +62,17 @@ var (
 			"use_lower_quant":    say("A smaller GGUF for `--gguf_path`: Q4_K_M of a 671B model takes 382 GB of RAM, IQ1 and Q2 files 130 to 250."),
 		},
 		Costs:  map[string]string{"lower_context": "shorter prompts and answers", "lower_batch_size": "prompts are read more slowly"},
-		Titles: map[string]string{"lower_context": "A shorter cache", "lower_batch_size": "The prompt in smaller pieces", "moe_cpu_offload": "Fewer experts on the card"},
+		Titles: map[string]string{"lower_context": "Lower the cache length", "lower_batch_size": "Read the prompt in smaller chunks", "moe_cpu_offload": "Keep fewer experts on the card"},
 		Cards: []cause.Card{
 			{
 				ID: "ktransformers/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory: the experts lie there",
-				Means:    "Experts are computed on the processor from RAM: a Q4_K_M file of DeepSeek-R1 or V3 takes 382 GB of it, on two sockets 1 TB, for `USE_NUMA=1` keeps a copy on each.",
-				Not:      "A shorter context: that is the card.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "Experts are kept in RAM and computed on the CPU: a Q4_K_M file of DeepSeek-R1 or V3 takes 382 GB. With `USE_NUMA=1` on two sockets each has a copy: 1 TB.",
+				Not:      "A shorter context: it saves graphics memory.",
 				Cures:    fixes("use_lower_quant", "add_swap"), Sources: []string{"ktransformers/doc/en/DeepseekR1_V3_tutorial.md"},
 			},
-			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the cache lie on the card, the routed experts in RAM: about 14 GB of it for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller GGUF: mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
-			useOf("ktransformers", "while it read a prompt or answered", "On the card are attention, the cache (`--cache_lens`) and the work of a piece of the prompt (`--chunk_size`; local_chat 8,192 tokens); the experts are in RAM.", "A smaller GGUF: mostly RAM.", "ktransformers/archive/ktransformers/server/args.py", "lower_batch_size", "lower_context", "moe_cpu_offload"),
+			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the KV cache are on the card, the routed experts in RAM: about 14 GB of the card for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
+			useOf("ktransformers", "while it read a prompt or answered", "The card holds attention, the KV cache (`--cache_lens`) and the activations of one chunk of the prompt (`--chunk_size`; local_chat 8,192 tokens); the experts are in RAM.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/archive/ktransformers/server/args.py", "lower_batch_size", "lower_context", "moe_cpu_offload"),
 		},
 	}
 	// AirLLM runs one layer after another from disk.
@@ -85,20 +85,19 @@ var (
 			"lower_context":    step.Paste("python", "tokens = model.tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=128)\nout = model.generate(tokens[\"input_ids\"].cuda(), max_new_tokens=20, use_cache=True)"),
 			"lower_batch_size": step.Paste("python", "model = AutoModel.from_pretrained(name, prefetching=False)   # one layer at a time instead of two"),
 		},
-		Titles: map[string]string{"load_in_4bit": "Smaller layers", "lower_batch_size": "No second layer in advance"},
+		Titles: map[string]string{"load_in_4bit": "Compress the layers to 4 bit", "lower_batch_size": "Turn off prefetching"},
 		Cards: []cause.Card{
 			{
 				ID: "airllm/split", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory while it split the model into layers",
-				Means:    "At the first start the checkpoint is read shard by shard and written again, layer by layer; a whole shard (5 to 10 GB) and the layers of it are in RAM meanwhile, on Colab's 12 GB too much for some models.",
-				Not:      "`compression`: the split comes before it.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "At the first start AirLLM reads the checkpoint shard by shard and writes it layer by layer: a whole shard, often 5 to 10 GB, and its layers are in RAM then. Colab's 12 GB can be too little.",
 				Cures: []cause.Cure{
 					{Fix: "add_swap"},
-					{Fix: "use_smaller_model", Title: "Or a checkpoint in smaller shards", Told: "safetensors files of 2 to 5 GB each; or split it on a larger machine and give that folder.", Cost: "a download"},
+					{Fix: "use_smaller_model", Title: "Use a checkpoint in smaller shards", Told: "safetensors files of 2 to 5 GB each; or split it on a larger machine and give that folder.", Cost: "a download"},
 				},
 				Sources: []string{"airllm/README.md"},
 			},
-			anyPhase(useOf("airllm", "with one layer at a time on the card", "Only one layer is there (70B: 1.6 GB at 16 bit), with prefetching a second, the word table and output layer (1 GB each with 128,000 words), and the cache of the text.", "A smaller model alone: layers are what counts.", "airllm/README.md", "load_in_4bit", "lower_batch_size", "lower_context")),
+			anyPhase(while(useOf("airllm", "", "AirLLM keeps one layer on the card (70B: 1.6 GB at 16 bit), a second with prefetching, the embedding and output layers in their turn (1 to 2 GB each with a vocabulary of 128,000), and the KV cache of the text.", "", "airllm/README.md", "load_in_4bit", "lower_batch_size", "lower_context"), "with one layer at a time on the card")),
 		},
 	}
 	// OptimumIntel exports to OpenVINO and runs it.
@@ -111,14 +110,14 @@ var (
 			"load_in_8bit":      say("`--weight-format int8`, the default from 1 billion parameters on."),
 			"use_smaller_model": say("Take an export that is done: the OpenVINO organisation on huggingface.co has most models with -int4-ov or -int8-ov in the name."),
 			"add_swap":          say("Swap or a page file of twice the checkpoint or more while it exports."),
-			"lower_context":     say("Without `--dataset` no samples are computed: data-free int4."),
+			"lower_context":     say("Leave out `--dataset`: int4 then needs no calibration samples."),
 		},
-		Titles: map[string]string{"use_smaller_model": "Download an export instead of making one", "add_swap": "Swap for the time of the export"},
+		Titles: map[string]string{"use_smaller_model": "Download a finished export", "add_swap": "Add swap for the export"},
 		Cards: []cause.Card{{
 			ID: "optimum-intel/export", Kinds: append([]fact.Kind{fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc, fact.SilentDeath}, trainer.RAMGone...), Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "filled the computer's memory while it exported or loaded a model",
-			Means:    "An export holds the PyTorch weights, the traced graph and the OpenVINO model at the same time: several times the checkpoint, more where its type is not kept and it becomes 32 bit. Running the result takes its file's size, once more on an integrated GPU.",
-			Not:      "`--weight-format int4` alone: weights are compressed after they were read.",
+			Headline: "ran out of system memory (RAM)",
+			Means:    "An export holds the PyTorch weights, the traced graph and the OpenVINO model at the same time: several times the size of the checkpoint. Running the result takes the size of its file, once more on an integrated GPU.",
+			Not:      "`--weight-format int4` alone: weights are compressed after they are loaded.",
 			Cures:    fixes("use_smaller_model", "add_swap", "load_in_8bit"), Sources: []string{"optimum-intel/docs/source/openvino/export.mdx"},
 		}},
 	}

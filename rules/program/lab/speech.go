@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -18,32 +19,31 @@ var (
 		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "-packages/k2/", "This OOM is not an error. You can ignore it"},
 		Steps: spelling{
 			"lower_batch_size":  durations,
-			"lower_context":     say("`remove_short_and_long_utt` in train.py: `c.duration > 15.0` in place of 20.0 leaves longer utterances out."),
-			"mixed_precision":   say("`--use-fp16 1` (`--use-bf16 1` in newer recipes): room for about half as much again."),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`remove_short_and_long_utt` in train.py: `c.duration > 15.0` in place of 20.0 leaves longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
+			"mixed_precision":   say("`--use-fp16 1` (`--use-bf16 1` in newer recipes): room for a batch about half as large again."),
 			"lower_num_workers": say("`--num-workers 1 --num-buckets 30`: fewer buckets hold fewer cuts in RAM."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer seconds in a batch (--max-duration)"},
+		Titles: map[string]string{"lower_batch_size": "Lower `--max-duration`"},
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			{
 				ID: "icefall/pessimistic", Kinds: cardFull, Said: []string{"scan_pessimistic_batches_for_oom", "Your GPU ran out of memory with the current", "would cause OOM"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) },
-				Headline: "ran out of memory in its own trial of the worst batches",
-				Means:    "Before training it tries the batches that are hardest on memory: the longest cut, the most cuts, the most words. One of them did not fit with this `--max-duration`, the seconds of sound in a batch of one card. Its recipes' values are for 32 GB.",
-				Not:      "`max_split_size_mb`: the trial is there to find the limit. Skipping the trial: the same batch comes later.",
+				Headline: "ran out of memory in its test of the largest batches",
+				Means:    "Before training it tries the batches that need the most memory: the longest cut, the most cuts, the most words. One of them did not fit with this `--max-duration`, the seconds of audio in a batch on one card. The recipes' values are for 32 GB.",
+				Not:      "Skipping the test: the same batch comes later in training.",
 				Cures:    fixes("lower_batch_size", "mixed_precision", "lower_context"), Sources: []string{"icefall/egs/librispeech/ASR/zipformer/train.py"},
 			},
 			{
 				ID: "icefall/rescored", Kinds: cardFull, Said: []string{"This OOM is not an error. You can ignore it"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive, If: ledger.OnCard,
 				Headline: "ran out of memory on a lattice, pruned it and went on: no crash",
-				Means:    "Rescoring intersects each lattice with the language model; where that does not fit, icefall prunes the lattice harder and tries again, up to ten times. It is a warning unless the program stopped after it.",
-				Not:      "Training settings: this is decoding.",
+				Means:    "Rescoring intersects each lattice with the language model; if that does not fit, icefall prunes the lattice more and tries again, up to ten times. It is a warning unless the program stopped after it.",
 				Cures: []cause.Cure{
-					{Fix: "lower_batch_size", Title: "If it comes often", Told: "`--max-duration 100` in the decoding command, and a model that has converged: an early one has very large lattices.", Cost: "slower"},
+					{Fix: "lower_batch_size", Title: "Lower `--max-duration` if it comes often", Told: "Half of the present value in the decoding command. A model that has not converged has very large lattices.", Cost: "slower"},
 				},
 				Sources: []string{"icefall/icefall/decode.py"},
 			},
-			trainOf("icefall", "A batch is `--max-duration` seconds of sound on one card, and the transducer's loss is frames x words x vocabulary, which `--prune-range` cuts down. The largest batch can come at any step.", "More cards: each gets `--max-duration` of its own.", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
-			useOf("icefall", "while it decoded", "A batch is `--max-duration` seconds of sound; beams and lattices come on top, those of `--decoding-method` with a language model most of all.", "Training settings: this is decoding.", "icefall/icefall/decode.py", "lower_batch_size", "lower_context"),
+			trainOf("icefall", "A batch is `--max-duration` seconds of audio on one card. A transducer's loss grows with frames x words x vocabulary; `--prune-range` reduces it. The largest batch can come at any step.", "", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
+			useOf("icefall", "while it decoded", "A batch is `--max-duration` seconds of audio; beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size"),
 		},
 	}
 	// SpeechBrain reads YAML files with overrides; pyannote uses it, too.
@@ -52,38 +52,37 @@ var (
 		Sources: program.Sources{"speechbrain/CHANGELOG.md": "--auto_mix_prec", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml": "--batch_size --grad_accumulation_factor --max_batch_length_train --max_batch_length_val --precision --sorting", "speechbrain/recipes/CommonVoice/ASR/CTC/hparams/train_en_with_wav2vec.yaml": "--avoid_if_longer_than"},
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
-			"lower_batch_size":  say("Behind the YAML file: `--batch_size 4 --grad_accumulation_factor 4`; with dynamic batches `--max_batch_length_train 300` (seconds or frames, as in the file) decides."),
-			"lower_context":     say("`--avoid_if_longer_than 10.0` where the recipe has it (seconds); `--sorting descending` shows at the first step whether the longest fit."),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "Behind the YAML file: half of the present `--batch_size`, and `--grad_accumulation_factor 2`; with dynamic batches half of `--max_batch_length_train` (seconds or frames, as in the file)."}, step.Step{Kind: "text", Text: "One file at a time."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` where the recipe has it (seconds); `--sorting descending` shows at the first step whether the longest fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into pieces of 20 to 30 seconds."}),
 			"mixed_precision":   say("`--precision fp16`, or bf16 from RTX 30 on (before 1.0 `--auto_mix_prec True`)."),
 			"lower_num_workers": say("`num_workers: 1` below dataloader_opts in the YAML file."),
 		},
-		Titles: map[string]string{"lower_batch_size": "A smaller batch, or fewer seconds in it"},
+		Titles: map[string]string{"lower_batch_size": "Lower the batch size or the seconds in a batch"},
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
-			saying(phaseCard("", "ran out of memory in validation", "Validation searches with beams: each sample counts as often as the beam is wide (66 in some tests), with a batch or `max_batch_length_val` of its own.",
-				"A smaller training batch: this is the other loader.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", ours,
-				[]cause.Cure{{Fix: "lower_batch_size", Title: "A smaller batch there", Told: "`--max_batch_length_val 50`, or `batch_size: 1` below valid_dataloader_opts and test_dataloader_opts; a narrower `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
+			saying(phaseCard("", "ran out of memory in validation", "Validation and tests use beam search: memory grows with the beam size (66 in some recipes) and with a batch size or `max_batch_length_val` of their own.",
+				"A smaller training batch: validation has a loader of its own.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", ours,
+				[]cause.Cure{{Fix: "lower_batch_size", Title: "Lower the validation batch size", Told: "`--max_batch_length_val 50`, or `batch_size: 1` below valid_dataloader_opts and test_dataloader_opts; a narrower `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
 				"speechbrain/validation", "in _fit_valid", "in evaluate_batch", "Stage.VALID", "in evaluate"),
-			trainOf("speechbrain", "Samples of a batch are padded to the longest; attention and self-supervised front ends (wav2vec 2.0, WavLM) grow with it. One long recording decides, at any step.", "Fewer epochs: one step is what fails.", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", "lower_batch_size", "lower_context", "mixed_precision"),
-			useOf("speechbrain", "on a recording", "A whole file goes through the model at once: memory grows with its length, with attention by its square.", "Fewer files: one is what fails.", "speechbrain/speechbrain/inference", "lower_context", "lower_batch_size"),
+			trainOf("speechbrain", "Samples of a batch are padded to the longest; attention and self-supervised encoders (wav2vec 2.0, WavLM) grow with it. One long recording can be too much, at any step.", "", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", "lower_batch_size", "lower_context", "mixed_precision"),
+			useOf("speechbrain", "on a recording", "A whole file goes through the model at once: memory grows with its length, that of attention with the square.", "", "speechbrain/speechbrain/inference", "lower_context", "lower_batch_size"),
 		},
 	}
 	// WeNet reads YAML files.
 	WeNet = program.Program{
 		Name: "wenet", Shown: "WeNet", Work: "audio", Edits: "flags", Language: "python",
-		Sources: program.Sources{"wenet/examples/aishell/s0/conf/train_conformer.yaml": "batch_size batch_type max_length accum_grad shuffle_size sort_size", "wenet/examples/aishell/whisper/conf/finetune_whisper_largev3.yaml": "max_frames_in_batch", "wenet/wenet/utils/train_utils.py": "--use_amp --num_workers --prefetch --dtype"},
+		Sources: program.Sources{"wenet/examples/aishell/s0/conf/train_conformer.yaml": "batch_size batch_type max_length accum_grad shuffle_size sort_size", "wenet/examples/aishell/whisper/conf/finetune_whisper_largev3.yaml": "max_frames_in_batch", "wenet/wenet/bin/recognize.py": "--batch_size", "wenet/wenet/utils/train_utils.py": "--use_amp --num_workers --prefetch --dtype"},
 		Proofs:  []string{"wenet/"},
 		Steps: spelling{
-			"lower_batch_size":  config("# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: batch_size: 4\naccum_grad: 16"),
-			"lower_context":     config("dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "config", Text: "# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: half of the present batch_size\naccum_grad: 16"}, step.Step{Kind: "text", Text: "`--batch_size 1` in the recognize stage of run.sh (wenet/bin/recognize.py)."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "config", Text: "dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("`--use_amp` (or `--dtype bf16` with DeepSpeed)."),
 			"lower_num_workers": say("`--num_workers 2 --prefetch 10`, and smaller `shuffle_size` and `sort_size` in the YAML file: each worker holds that many utterances."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Cap the frames of a batch", "lower_context": "Leave long utterances out"},
-		Like:   []*program.Program{&trainer.Speech},
+		Like: []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
-			trainOf("wenet", "With `batch_type: static` a batch is 16 utterances, padded to the longest, and `filter_conf.max_length` lets nearly seven minutes through (40,960 frames of 10 ms).", "A smaller `shuffle_size`: that is RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
-			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), each padded to the longest, and attention rescoring a copy for each beam.", "Training settings.", "wenet/examples/aishell/s0/run.sh", "lower_context"),
+			trainOf("wenet", "With `batch_type: static` a batch is `batch_size` utterances (16 in the recipe), padded to the longest; `filter_conf.max_length` lets up to 40,960 frames of 10 ms through, nearly seven minutes.", "A smaller `shuffle_size`: it saves RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
+			useOf("wenet", "while it decoded", "Decoding takes 16 to 32 utterances at a time (`--batch_size` of run.sh's recognize stage), padded to the longest; attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_batch_size"),
 		},
 	}
 	// FunASR is ModelScope's, with Paraformer and SenseVoice.
@@ -92,21 +91,16 @@ var (
 		Sources: program.Sources{"FunASR/docs/tutorial/README.md": "batch_size_s batch_size_threshold_s max_single_segment_time", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh": "dataset_conf.batch_size dataset_conf.sort_size"},
 		Proofs:  []string{"funasr/", "FunASR/"},
 		Steps: spelling{
-			"lower_batch_size": func(c *ledger.Case) []step.Step {
-				if c.Training() {
-					return []step.Step{{Kind: "text", Text: "`++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}}
-				}
-				return []step.Step{{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}}
-			},
-			"lower_context": step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"),
-			"cpu_offload":   step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
+			"lower_batch_size": apps.ByPhase(step.Step{Kind: "text", Text: "`++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}, step.Step{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}),
+			"lower_context":    apps.ByPhase(step.Step{Kind: "text", Text: "Cut recordings at pauses into pieces of 20 seconds before training."}, step.Step{Kind: "python", Text: "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"}),
+			"cpu_offload":      step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer seconds at a time", "lower_context": "Cut long recordings at pauses (VAD)", "cpu_offload": "Run it on the processor"},
+		Titles: map[string]string{"lower_context": "Cut long recordings at pauses", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
 		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
-			trainOf("funasr", "A batch is so many frames on one card (`dataset_conf.batch_size`, 6,000 in finetune.sh); one long utterance still goes in alone.", "More cards: each gets a batch of its own.", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size", "lower_context"),
-			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), so that it can fail at the start, and alone from `batch_size_threshold_s` on.", "Cutting the list of files: one file is what fails.", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
+			trainOf("funasr", "`dataset_conf.batch_size` counts frames on one card (6,000 in finetune.sh); one longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size"),
+			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), and longer ones than `batch_size_threshold_s` go alone.", "", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
 		},
 	}
 	// Pyannote finds out who speaks; WhisperX and others use it.
@@ -119,25 +113,25 @@ var (
 			"lower_context":    say("Cut the recording into pieces of an hour; speakers must then be matched between the pieces."),
 			"cpu_offload":      step.Paste("python", "pipeline.to(torch.device(\"cpu\"))"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Smaller batches in its pipeline", "lower_context": "Shorter recordings", "cpu_offload": "Run it on the processor"},
+		Titles: map[string]string{"lower_batch_size": "Lower the pipeline's batch sizes", "lower_context": "Cut the recording", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "speakers to match afterwards", "cpu_offload": "many times slower"},
 		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
 			{
 				ID: "pyannote/batch", Kinds: append([]fact.Kind{fact.PythonMemory}, cardFull...), Said: []string{"is probably too large. Try with a smaller value until memory error disappears"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 				Headline: "ran out of memory on a batch of windows",
-				Means:    "The `MemoryError` is pyannote's own word for a full card: `batch_size` windows of a few seconds go through the network at once. The length of the recording does not matter here.",
-				Not:      "More RAM: it is the card.",
+				Means:    "pyannote raises this `MemoryError` when the card is full: `batch_size` windows of a few seconds go through the network at once.",
+				Not:      "More RAM: graphics memory is full.",
 				Cures:    fixes("lower_batch_size", "close_other_apps", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
 			},
 			{
 				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory",
-				Means:    "The whole recording is read into RAM, and clustering compares every window's speakers with every other: windows squared, so that ten hours need a hundred times what one hour does.",
-				Not:      "A smaller batch: this is RAM, not the card.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "The whole recording is read into RAM, and clustering compares the speakers of every window with every other: that part grows with the square of the length.",
+				Not:      "A smaller batch: it saves graphics memory.",
 				Cures:    fixes("lower_context", "add_swap"), Sources: []string{"pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py"},
 			},
-			useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process keeps the card besides.", "A shorter recording: windows are of one length.", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload"),
+			itself(useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process takes its share of the card.", "", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload")),
 		},
 	}
 	// Kaldi is the C++ toolkit.
@@ -146,18 +140,17 @@ var (
 		Sources: program.Sources{"kaldi/egs/wsj/s5/utils/run.pl": "--max-jobs-run", "kaldi/egs/wsj/s5/run.sh": "--nj --trainer --egs", "kaldi/egs/wsj/s5/steps/nnet3/chain/train.py": "--trainer.num-chunk-per-minibatch --use-gpu", "kaldi/egs/wsj/s5/steps/nnet3/train_dnn.py": "--trainer.optimization.minibatch-size", "kaldi/src/cudamatrix/cu-allocator.h": "--cuda-memory-proportion", "kaldi/egs/wsj/s5/steps/nnet3/train_rnn.py": "--egs.chunk-width"},
 		Proofs:  []string{"cu-allocator.cc", "nnet3-chain-train", "nnet3-train", "kaldi/src/", "cu-device.cc:"},
 		Steps: spelling{
-			"lower_batch_size":   say("`--trainer.num-chunk-per-minibatch 64,32` for chain models, `--trainer.optimization.minibatch-size 256` for train_dnn.py."),
+			"lower_batch_size":   say("Half of the present `--trainer.num-chunk-per-minibatch` (chain models) or `--trainer.optimization.minibatch-size` (train_dnn.py)."),
 			"kill_stale_process": say("`sudo nvidia-smi -c 3` (one job a card) and `--use-gpu wait` in the training command: jobs then wait for a card of their own."),
 			"lower_context":      say("`--egs.chunk-width 100` for recurrent models; new egs are needed."),
 			"lower_num_workers":  say("Fewer jobs at a time: a smaller `--nj`, or `--max-jobs-run` of your cmd.sh."),
 		},
-		Titles: map[string]string{"kill_stale_process": "One job on each card", "lower_batch_size": "A smaller minibatch", "lower_context": "Shorter chunks"},
+		Titles: map[string]string{"kill_stale_process": "Run one job on each card", "lower_batch_size": "Lower the minibatch size", "lower_context": "Lower the chunk width"},
 		Costs:  map[string]string{"lower_context": "new examples to make"},
 		Cards: []cause.Card{{
 			ID: "kaldi/region", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Said: []string{"cu-allocator.cc", "Failed to allocate a memory region"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of memory on the card",
-			Means:    "Kaldi takes memory of the card in large regions, half of what is free at the start (`--cuda-memory-proportion`). Several jobs on one card are the usual reason: each takes half of what the others left. Its own message says \"sharing the GPU\" or \"smaller minibatch\", by what it found.",
-			Not:      "More jobs (`num-jobs-final`) than cards.",
+			Means:    "Kaldi takes graphics memory in large regions, half of what is free at the start (`--cuda-memory-proportion`). Several jobs on one card are the usual reason: each takes half of what the others left.",
 			Cures:    fixes("kill_stale_process", "lower_batch_size"), Sources: []string{"kaldi/src/cudamatrix/cu-allocator.cc"},
 		}},
 	}
@@ -171,9 +164,9 @@ var (
 			"lower_context":    config("max_seq_length = {\"classes\": 75}   # drops longer sequences"),
 			"mixed_precision":  config("torch_amp = \"bfloat16\"   # PyTorch backend"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer frames in a batch"},
+		Titles: map[string]string{"lower_batch_size": "Lower `batch_size` (frames)"},
 		Like:   []*program.Program{&trainer.Speech},
-		Cards:  []cause.Card{stepOf("returnn", "`batch_size` caps time x sequences of a batch (frames, or samples of raw audio), `max_seqs` their number; one sequence longer than that still goes in alone.", "More cards: each gets a batch of its own.", "returnn/docs/configuration_reference/training.rst", "lower_batch_size", "lower_context", "mixed_precision")},
+		Cards:  []cause.Card{stepOf("returnn", "`batch_size` limits frames (or raw audio samples) x sequences of a batch, `max_seqs` the number of sequences; one longer sequence still goes in alone.", "", "returnn/docs/configuration_reference/training.rst", "lower_batch_size", "lower_context", "mixed_precision")},
 	}
 	// Seamless is Meta's SeamlessM4T.
 	Seamless = program.Program{
@@ -187,17 +180,17 @@ var (
 			"use_smaller_model": say("`--model_name seamlessM4T_medium` (1.2 billion parameters in place of 2.3)."),
 			"use_lora":          say("`--mode SPEECH_TO_TEXT` with `--freeze_layers` for parts that stay as they are."),
 		},
-		Titles: map[string]string{"use_lora": "Train one part only"},
+		Titles: map[string]string{"use_lora": "Train one part of the model only"},
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
-			loadOf("seamless", "The large models have 2.3 billion parameters: 4.6 GB at 16 bit, twice of that at 32, and the vocoder.", "A shorter recording: none was read yet.", "seamless_communication/README.md", "half_precision", "use_smaller_model"),
-			trainOf("seamless", "All weights of the chosen part are trained at about 16 bytes a parameter; a batch is capped by `--max_src_tokens` on each card.", "More cards: each holds the whole model.", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
-			useOf("seamless", "on a recording", "The whole recording goes through the encoder at once: it is made for sentences of up to some 30 seconds, and attention grows with the square of the length.", "Another target language.", "seamless_communication/src/seamless_communication/cli/m4t/predict/README.md", "lower_context", "half_precision", "use_smaller_model"),
+			loadOf("seamless", "The large models have 2.3 billion parameters: 4.6 GB at 16 bit, twice that at 32; the vocoder comes on top.", "A shorter recording: the model is loaded first.", "seamless_communication/README.md", "half_precision", "use_smaller_model"),
+			trainOf("seamless", "All weights of the chosen part are trained at about 16 bytes a parameter; `--max_src_tokens` limits the batch on each card.", "", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
+			useOf("seamless", "on a recording", "The whole recording goes through the encoder at once, and attention grows with the square of its length. The models are made for sentences of up to about 30 seconds.", "", "seamless_communication/src/seamless_communication/cli/m4t/predict/README.md", "lower_context", "half_precision", "use_smaller_model"),
 		},
 	}
 )
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--max-duration " + trainer.Halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch of one card, however many there are."}}
+	return []step.Step{{Kind: "text", Text: "`--max-duration " + trainer.Halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch on one card."}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -21,23 +22,23 @@ var (
 		Proofs:  []string{"simpletransformers/"},
 		Steps: spelling{
 			"lower_batch_size":  step.Paste("python", "model_args.train_batch_size = 2              # default 8\nmodel_args.gradient_accumulation_steps = 4\nmodel_args.eval_batch_size = 8                # default 100"),
-			"lower_context":     step.Paste("python", "model_args.max_seq_length = 128   # its default; with sliding_window=True each text becomes several samples"),
+			"lower_context":     step.Paste("python", "model_args.max_seq_length = 128   # the default; half of the present value if yours is lower"),
 			"mixed_precision":   step.Paste("python", "model_args.fp16 = True   # its default"),
 			"lower_num_workers": step.Paste("python", "model_args.use_multiprocessing = False\nmodel_args.use_multiprocessing_for_evaluation = False\nmodel_args.process_count = 1\nmodel_args.lazy_loading = True   # classification, language modeling, T5"),
 			"use_smaller_model": say("A distilled or base checkpoint in place of a large one (`distilroberta-base`)."),
 		},
-		Titles: map[string]string{"lower_num_workers": "One process makes the features, and not all at once"},
+		Titles: map[string]string{"lower_num_workers": "Turn off multiprocessing, load lazily"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			{
 				ID: "simpletransformers/features", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory while it made features",
-				Means:    "All texts become features before the first step, in as many processes as there are CPU cores less two, each with a copy of its part, and all of them stay in RAM.",
-				Not:      "A smaller batch: the features are those of the whole data set.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "All texts are turned into features before the first step, by default in as many processes as CPU cores less two, and all features stay in RAM.",
+				Not:      "A smaller batch: the features of the whole data set are in RAM.",
 				Cures:    fixes("lower_num_workers", "add_swap"), Sources: []string{"simpletransformers/simpletransformers/config/model_args.py"},
 			},
-			trainOf("simpletransformers", "`train_batch_size` (8) x `max_seq_length` (128) decides, and evaluation during training runs with `eval_batch_size`, 100 by default: it can fail where training ran.", "A smaller data set: one step is what fails.", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("simpletransformers", "while it predicted or evaluated", "`eval_batch_size` is 100 by default, twelve times the batch of training.", "A smaller `train_batch_size`.", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context"),
+			trainOf("simpletransformers", "`train_batch_size` (default 8) x `max_seq_length` (default 128) decides. Evaluation during training runs with `eval_batch_size`, 100 by default, so it can fail where training fits.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context", "use_smaller_model"),
+			useOf("simpletransformers", "while it predicted or evaluated", "`eval_batch_size` is 100 by default, twelve times the `train_batch_size` of 8.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context"),
 		},
 	}
 	// BERTopic clusters embedded documents.
@@ -50,14 +51,14 @@ var (
 			"stream_dataset":   step.Paste("python", "topic_model = BERTopic(low_memory=True, calculate_probabilities=False,\n                       vectorizer_model=CountVectorizer(stop_words=\"english\", min_df=10))"),
 			"lower_context":    step.Paste("python", "embedder.max_seq_length = 256   # embedder: your SentenceTransformer"),
 		},
-		Titles: map[string]string{"stream_dataset": "Its own settings for little memory", "lower_batch_size": "Embed beforehand, in small batches"},
+		Titles: map[string]string{"stream_dataset": "Set `low_memory=True`, leave out rare words", "lower_batch_size": "Embed beforehand, in small batches"},
 		Costs:  map[string]string{"stream_dataset": "no probabilities per topic; rare words fall out", "lower_batch_size": "slower; the vectors are the same"},
 		Cards: []cause.Card{
 			{
 				ID: "bertopic/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "filled the computer's memory",
-				Means:    "Three things grow with the documents: UMAP's graph, the table of documents x topics that `calculate_probabilities=True` asks for, and the word counts, which have a column for each word of the corpus (each pair of words with ngram_range (1, 2)).",
-				Not:      "A smaller embedding batch: the vectors are small beside that.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "Three things grow with the documents: UMAP's graph, the table of documents x topics with `calculate_probabilities=True`, and the word counts, with a column for each word of the corpus (and each pair of words with `ngram_range=(1, 2)`).",
+				Not:      "A smaller embedding batch size: it saves graphics memory.",
 				Cures: []cause.Cure{
 					{Fix: "stream_dataset"},
 					{Fix: "use_smaller_model", Title: "Fit on a sample, then assign the rest", Kind: "python", Text: "topic_model.fit(docs[:200000])\ntopics, _ = topic_model.transform(docs[200000:400000])   # in pieces", Cost: "topics come from the sample"},
@@ -65,7 +66,7 @@ var (
 				},
 				Sources: []string{"BERTopic/docs/faq.md"},
 			},
-			useOf("bertopic", "while it embedded the documents", "Documents go in 32 at a time, the longest first, up to what the embedding model reads (512 or 8,192 tokens). The clustering that follows runs on the processor.", "Fewer topics: they come later.", "BERTopic/bertopic/_bertopic.py", "lower_batch_size", "lower_context", "use_smaller_model"),
+			useOf("bertopic", "while it embedded the documents", "Documents are embedded 32 at a time, the longest first, up to the model's maximum length (512 or 8,192 tokens). The clustering that follows runs on the CPU.", "", "BERTopic/bertopic/_bertopic.py", "lower_batch_size", "lower_context", "use_smaller_model"),
 		},
 	}
 	// Flair tags text with stacked embeddings.
@@ -80,11 +81,11 @@ var (
 			"lower_num_workers": step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\", num_workers=0)   # \"cpu\", the default, keeps all vectors in RAM"),
 			"use_smaller_model": say("A base model in place of xlm-roberta-large, and one embedding in place of a stack."),
 		},
-		Titles: map[string]string{"lower_batch_size": "The batch in chunks", "lower_num_workers": "Do not keep the vectors"},
+		Titles: map[string]string{"lower_batch_size": "Split the batch (`mini_batch_chunk_size`)", "lower_num_workers": "Do not keep the embeddings"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			trainOf("flair", "A batch (32 in train(), 4 in fine_tune()) goes through as one piece unless `mini_batch_chunk_size` is set, and one long text pads it; `embeddings_storage_mode=\"gpu\"` keeps the vectors of every sentence on the card as well.", "Fewer epochs: one step is what fails.", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("flair", "while it tagged", "32 sentences go in at a time by default; a whole document as one Sentence pads all of them to its length, or is read in overlapping windows.", "A fresh GPU alone: the batch is what counts.", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"),
+			trainOf("flair", "A batch (default 32 in train(), 4 in fine_tune()) goes through in one piece unless `mini_batch_chunk_size` is set, and is padded to its longest text. `embeddings_storage_mode=\"gpu\"` also keeps the embeddings of every sentence on the card.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
+			useOf("flair", "while it tagged", "By default 32 sentences go in at a time, padded to the longest: a whole document as one Sentence pads all of them.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"),
 		},
 	}
 	// SpaCy is explosion's; others use it.
@@ -94,23 +95,23 @@ var (
 		Proofs:  []string{"-packages/spacy/", "spacy_transformers/", "spacy_curated_transformers/", "-m spacy train"},
 		Steps: spelling{
 			"lower_batch_size":  inSpacy,
-			"lower_context":     step.Paste("python", "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
 			"lower_num_workers": step.Paste("python", "for doc in nlp.pipe(texts, n_process=1, batch_size=50): ...   # each process holds the model once more"),
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
 			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` in place of `en_core_web_trf`."),
 		},
-		Titles: map[string]string{"lower_num_workers": "One process", "lower_context": "Shorter texts", "empty_cache": "Give the words of finished texts back"},
+		Titles: map[string]string{"lower_num_workers": "Use one process", "lower_context": "Split long texts", "empty_cache": "Free finished texts (`memory_zone`)"},
 		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			{
 				ID: "spacy/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
-				Headline: "filled the computer's memory",
-				Means:    "Parser and entity recogniser take about 1 GB for each 100,000 characters of one text (spaCy's own figure); `n_process` loads the model once for each process; and the Doc objects of a list, and each new word, are kept until the end.",
-				Not:      "A larger `nlp.max_length`: it takes the warning away, not the need.",
+				Headline: "ran out of system memory (RAM)",
+				Means:    "By spaCy's own figure parser and entity recogniser take about 1 GB for each 100,000 characters of one text. Each process of `n_process` loads the model, and the Docs of a list and every new word stay in RAM.",
+				Not:      "A larger `nlp.max_length`: it only removes the check.",
 				Cures:    fixes("lower_context", "lower_num_workers", "empty_cache"), Sources: []string{"spaCy/spacy/errors.py", "spaCy/website/docs/usage/memory-management.mdx"},
 			},
-			trainOf("spacy", "A batch of the transformer is padded to its longest span: `max_batch_items` (4,096) caps that; the batch of documents is `[training.batcher]`. spaCy counts words; the transformer's pieces are more, most of all in texts with numbers or markup.", "Fewer epochs: one step is what fails.", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("spacy", "while it read text", "All spans of a batch of documents (128 by default on the transformer) go to the card, padded to the longest; each Doc then keeps its vectors there.", "A larger `nlp.max_length`.", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
+			trainOf("spacy", "A batch of the transformer is padded to its longest span; `max_batch_items` (4,096) caps it, and `[training.batcher]` sets the batch of documents. spaCy counts words; the transformer's tokens are more, most of all in texts with numbers or markup.", "", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
+			useOf("spacy", "while it read text", "All spans of a batch of documents (128 by default on the transformer) go to the card, padded to the longest; each Doc then keeps its vectors there.", "", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
 		},
 	}
 	// AllenNLP reads jsonnet files.
@@ -125,7 +126,7 @@ var (
 			"lower_num_workers": say("In the jsonnet file: `max_instances_in_memory: 1000, num_workers: 0` in `data_loader`."),
 		},
 		Like:  []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance; span models (coreference, SRL) grow with the square of the words in one document, so that one document can be too long at batch 1.", "Fewer epochs: one step is what fails.", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision")},
+		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance. Span models (coreference, SRL) grow with the square of the words of a document, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision")},
 	}
 	// ColBERT indexes and trains late interaction; RAGatouille runs it.
 	ColBERT = program.Program{
@@ -135,17 +136,17 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  step.Paste("python", "config = ColBERTConfig(nbits=2, index_bsize=16, bsize=8, accumsteps=4)   # defaults 64 for indexing, 32 for training"),
 			"lower_context":     step.Paste("python", "config = ColBERTConfig(doc_maxlen=180)   # tokens of a passage; split longer ones"),
-			"cpu_offload":       say("Hide the card: `CUDA_VISIBLE_DEVICES=\"\"`, and k-means and encoding run on the processor."),
+			"cpu_offload":       say("Hide the card: `CUDA_VISIBLE_DEVICES=\"\"`, so that k-means and encoding run on the CPU."),
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
 			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
 		},
-		Titles: map[string]string{"cpu_offload": "Run it on the processor", "lower_num_workers": "Several smaller indexes", "use_lower_quant": "Fewer bits in the index"},
+		Titles: map[string]string{"cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
 		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			saying(anyPhase(useOf("colbert", "in k-means over the sample of vectors", "Before indexing, a sample of the passages' vectors is clustered: on the card all of them at once, 128 numbers of 16 to 32 bit for each token, so that it grows with the collection, not with a batch.",
-				"A smaller `index_bsize`: it is the sample that is too large.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
-			trainOf("colbert", "A batch is `bsize` queries with `nway` passages each: 32 x 64 passages of `doc_maxlen` tokens with the settings of v2, and in-batch negatives on top.", "Fewer bits in the index: it comes later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
-			useOf("colbert", "while it encoded passages", "`index_bsize` passages (64) of `doc_maxlen` tokens go in at a time, sorted by length.", "Fewer bits in the index: it comes later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
+			saying(anyPhase(while(useOf("colbert", "", "Before indexing, a sample of the passages' vectors is clustered on the card all at once: 128 numbers of 16 to 32 bit for each token. It grows with the collection, not with the batch size.",
+				"A smaller `index_bsize`: the sample does not depend on it.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context"), "in k-means over a sample of vectors")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
+			trainOf("colbert", "A batch is `bsize` queries with `nway` passages each: 32 x 64 passages of `doc_maxlen` tokens with the settings of v2.", "Fewer bits in the index: the index is made later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
+			useOf("colbert", "while it encoded passages", "`index_bsize` passages (default 64) of up to `doc_maxlen` tokens are encoded at a time.", "Fewer bits in the index: the index is made later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
 		},
 	}
 	// OpenNMTPy is the PyTorch one.
@@ -154,17 +155,17 @@ var (
 		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
 		Proofs:  []string{"onmt/", "OpenNMT-py", "onmt_train", "cuda OOM - batch removed"},
 		Steps: spelling{
-			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "batch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
-			"lower_context":          onmt("Preprocess again with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "transforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
+			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "# 2.0 and later; before: -batch_type tokens -batch_size 2048 on the command line\nbatch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
+			"lower_context":          onmt("Preprocess again with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "# 2.0 and later; before: -src_seq_length 50 -tgt_seq_length 50 in preprocess.py\ntransforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
 			"mixed_precision":        onmt("A smaller model: `-rnn_size 256 -word_vec_size 256`, `-layers 2`, a vocabulary of 30,000 (`-src_vocab_size` in preprocess.py). 16 bit came with later versions.", "model_dtype: fp16"),
 			"gradient_checkpointing": config("use_ckpting: [ffn, mha]   # 3.0 and later"),
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Count tokens instead of sentences", "lower_context": "Leave long sentences out"},
+		Titles: map[string]string{"lower_batch_size": "Lower the batch size, count it in tokens", "lower_context": "Leave out long sentences"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			saying(stepOf("opennmt-py", "This is a warning: that batch was left out, and training goes on. A few do no harm; many do: it is the longest sentences that are lost, each time.", "More cards: each gets a batch of its own.", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"),
-			stepOf("opennmt-py", "With `batch_type: sents`, the default, `batch_size` counts sentences, and one long sentence pads all of them; with tokens it is a cap. The scores of the output are tokens x vocabulary at 32 bit.", "More cards: each gets a batch of its own.", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "lower_context", "mixed_precision"),
+			saying(stepOf("opennmt-py", "This is a warning: that batch was left out, and training goes on. A few do no harm; many mean that long sentences are not learned.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"),
+			stepOf("opennmt-py", "With `batch_type: sents`, the default, `batch_size` counts sentences, padded to the longest; with `tokens` it is a cap. Weights, gradients and Adam's state grow with layers and vocabulary, the output scores with tokens x vocabulary.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "lower_context", "mixed_precision"),
 		},
 	}
 	// Marian reserves its workspace in advance.
@@ -177,16 +178,16 @@ var (
 			"lower_context":          say("`--max-length 100` (and `--max-length-crop`): what is longer is left out."),
 			"mixed_precision":        say("`--fp16`."),
 			"gradient_checkpointing": say("`--gradient-checkpointing`."),
-			"lower_num_workers":      say("Without `--shuffle-in-ram`; `--sqlite` keeps the corpus on disk."),
+			"lower_num_workers":      say("Leave out `--shuffle-in-ram`; `--sqlite` keeps the corpus on disk."),
 			"gradient_accumulation":  say("`--optimizer-delay 4` with a smaller workspace: the same batch in four pieces."),
 		},
-		Titles: map[string]string{"lower_batch_size": "A smaller workspace, batches fitted into it", "lower_context": "Leave long sentences out"},
-		Costs:  map[string]string{"lower_context": "what is longer is not learnt"},
+		Titles: map[string]string{"lower_batch_size": "Fit batches into a smaller workspace (`--mini-batch-fit`)", "lower_context": "Leave out long sentences"},
+		Costs:  map[string]string{"lower_context": "longer sentences are not learned"},
 		Cards: []cause.Card{{
 			ID: "marian/workspace", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
 			Headline: "ran out of memory on the card",
-			Means:    "Marian reserves its workspace (`-w`, in MB) for the work of a batch and grows it where a batch does not fit; parameters, gradients and Adam's values lie outside it. With a fixed `--mini-batch` the longest sentences decide; `--mini-batch-fit` sizes batches by the workspace.",
-			Not:      "A larger `-w` on a full card: it takes the room of the parameters.",
+			Means:    "Marian reserves a workspace (`-w`, in MB) for the activations of a batch and enlarges it when a batch does not fit. Parameters, gradients and Adam's state are outside it. With a fixed `--mini-batch` the longest sentences decide; `--mini-batch-fit` sizes batches by the workspace.",
+			Not:      "A larger `-w`: it leaves less room for the parameters.",
 			Cures:    fixes("lower_batch_size", "lower_context", "gradient_accumulation"), Sources: []string{"marian-dev/src/common/config_parser.cpp", "marian-dev/src/tensors/tensor_allocator.h"},
 		}},
 	}
@@ -200,25 +201,20 @@ var (
 			"lower_context":     say("`--hparams='max_length=128,eval_drop_long_sequences=True'`: with `max_length` 0 a sample may be as long as the batch."),
 			"use_smaller_model": say("`--hparams_set=transformer_base_single_gpu` in place of transformer_big."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Fewer tokens in a batch", "lower_context": "Leave long sentences out"},
+		Titles: map[string]string{"lower_batch_size": "Lower `batch_size` (tokens)", "lower_context": "Leave out long sentences"},
 		Costs:  map[string]string{"lower_context": "longer sentences are left out"},
 		Cards: []cause.Card{{
 			ID: "tensor2tensor/tokens", Kinds: []fact.Kind{fact.TFAlloc}, Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
-			Headline: "ran out of memory on a batch of tokens",
-			Means:    "`batch_size` counts tokens on one card, not sentences (4,096 in transformer_base, 8 cards were meant). A sample may be as long as the whole batch unless `max_length` is set, and attention grows with its square.[[ {asked} was refused in one piece.]]",
-			Not:      "`allow_growth`: the memory is needed. More cards: each gets a batch of its own.",
+			Headline: "ran out of memory",
+			Means:    "`batch_size` counts tokens on one card, not sentences (4,096 in transformer_base). A sample can be as long as the whole batch unless `max_length` is set, and attention grows with the square of its length.[[ {asked} was refused in one piece.]]",
+			Not:      "`allow_growth`: it changes when memory is reserved, not how much is needed. More cards: each gets a batch of its own.",
 			Cures:    fixes("lower_batch_size", "lower_context", "use_smaller_model"), Sources: []string{"tensor2tensor/README.md", "tensor2tensor/tensor2tensor/layers/common_hparams.py"},
 		}},
 	}
 )
 
 // inSpacy is a smaller batch in the config file or in code.
-func inSpacy(c *ledger.Case) []step.Step {
-	if c.Training() {
-		return []step.Step{{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}}
-	}
-	return []step.Step{{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"}}
-}
+var inSpacy = apps.ByPhase(step.Step{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}, step.Step{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"})
 
 // onmtBefore are files of OpenNMT-py before 0.2 (June 2018), which has options
 // with one dash on train.py and preprocess.py in place of a YAML file.

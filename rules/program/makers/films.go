@@ -21,7 +21,7 @@ var (
 			"use_smaller_model": step.Paste("text", "`--name flux-schnell` has as many weights as dev: it is faster, not smaller."),
 		},
 		Remedies: order("cpu_offload", "use_lower_quant", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("flux/weights", cause.ModelTooLarge, "Its transformer is 24 GB at 16 bit and its T5 encoder 9 more: without `--offload` all of it lies on the card at once, and with it a card of 24 GB is still short by a little.", "schnell instead of dev, fewer steps: the weights stay.", "flux/src/flux/cli.py", theirs("cpu_offload", "use_lower_quant")...)},
+		Cards: []cause.Card{made("flux/weights", cause.ModelTooLarge, "Its transformer is 24 GB at 16 bit and its T5 encoder 9 GB. Without `--offload` both are on the card at once; with it a card of 24 GB can still be a little short.", "schnell instead of dev: it has as many weights. Fewer steps: they cost time, not memory.", "flux/src/flux/cli.py", theirs("cpu_offload", "use_lower_quant")...)},
 	}
 	// GenerativeModels is Stability's repository: Stable Video Diffusion, SV3D, SV4D.
 	GenerativeModels = program.Program{
@@ -33,11 +33,11 @@ var (
 			"lower_resolution": step.Paste("text", "Fewer frames (`--num_frames 14`, the version svd instead of svd_xt), an image of 768 x 432 instead of 1024 x 576."),
 			"lowvram_mode":     step.Paste("text", "Streamlit page: Low vram mode. The script has none: diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2` needs under 8 GB."),
 		},
-		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time"},
+		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)"},
 		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out while decoding the frames, after they were made", "`decoding_t` (14) frames are decoded at once; the script's own comment says that this eats most of the memory.", "Fewer steps: they were over.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
-			made("generative-models/sample", cause.BatchTooLarge, "All frames are made together: 14 or 25 at 1024 x 576, with the whole model on the card at 16 bit or more.", "A shorter prompt, fewer steps.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
+			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of graphics memory in the VAE", "`decoding_t` frames (14 by default) are decoded at once; by the script's own comment that takes most of the memory.", "Fewer steps: they cost time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
+			made("generative-models/sample", cause.BatchTooLarge, "All frames, 14 or 25 at 1024 x 576, are generated together, with the whole model on the card at 16 bit or more.", "Fewer steps: they cost time, not memory.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
 		},
 	}
 	// DeepFloyd is IF.
@@ -51,7 +51,7 @@ var (
 			"use_smaller_model": step.Paste("text", "IF-I-L (0.9B) or IF-I-M instead of IF-I-XL (4.3B); without the third stage."),
 		},
 		Remedies: order("cpu_offload", "lowvram_mode", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("deepfloyd-if/stages", cause.ModelTooLarge, "Its text encoder, T5-XXL, is the largest part: about 9 GB at 16 bit (20 at 32) beside three diffusion stages. Its README counts 16 GB for the first two stages and 24 with the third, T5 on the processor.", "Smaller images: the stages have fixed sizes.", "IF/README.md", theirs("cpu_offload", "lowvram_mode", "use_smaller_model")...)},
+		Cards: []cause.Card{made("deepfloyd-if/stages", cause.ModelTooLarge, "Its text encoder, T5-XXL, is the largest part: about 9 GB at 16 bit (20 at 32) beside three diffusion stages. Its README counts 16 GB for the first two stages and 24 with the third, with T5 on the CPU.", "Smaller images: the stages have fixed sizes.", "IF/README.md", theirs("cpu_offload", "lowvram_mode", "use_smaller_model")...)},
 	}
 	// PixArt is PixArt-alpha and Sigma.
 	PixArt = program.Program{
@@ -60,15 +60,15 @@ var (
 		Sources: program.Sources{"PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py": "train_batch_size grad_checkpointing gradient_accumulation_steps num_workers", "PixArt-alpha/scripts/inference.py": "--image_size --bs"},
 		Steps: steps{
 			"gradient_checkpointing": step.Paste("text", "In the config: `grad_checkpointing = True`."),
-			"lower_batch_size":       step.Paste("text", "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB). Using it: `--bs 1`."),
-			"lower_resolution":       step.Paste("text", "The 512 config and weights; using it `--image_size 512`."),
-			"lowvram_mode":           step.Paste("text", "Extract T5 and VAE features once (tools/extract_features.py), so that neither is there in training. Using it: diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB)."}, step.Step{Kind: "text", Text: "`--bs 1`."}),
+			"lower_resolution":       step.Paste("text", "The 512 config and weights (`--image_size 512` in inference)."),
+			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once (tools/extract_features.py), so that neither is on the card."}, step.Step{Kind: "text", Text: "diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."}),
 		},
-		Titles:   map[string]string{"lowvram_mode": "Without T5 on the card"},
+		Titles:   map[string]string{"lowvram_mode": "Keep T5 off the card"},
 		Remedies: order("gradient_checkpointing", "lower_batch_size", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("pixart/step", "A training step of all weights; the configs are meant for 80 GB.", "A shorter prompt: T5's features are of one length.", "PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py", theirs("gradient_checkpointing", "lower_batch_size", "lowvram_mode")...),
-			made("pixart/run", cause.ModelTooLarge, "T5-XXL, nearly 9 GB at 16 bit, is larger than the model itself (0.6B); this repository needs 23 GB with both on the card.", "Fewer steps: the weights stay.", "PixArt-alpha/README.md", theirs("lowvram_mode", "lower_resolution")...),
+			trained("pixart/step", "It failed in a training step of all weights; the configs are meant for 80 GB.", "", "PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py", theirs("gradient_checkpointing", "lower_batch_size", "lowvram_mode")...),
+			made("pixart/run", cause.ModelTooLarge, "T5-XXL, nearly 9 GB at 16 bit, is larger than the model itself (0.6B); this repository needs 23 GB with both on the card.", "Fewer steps: they cost time, not memory.", "PixArt-alpha/README.md", theirs("lowvram_mode", "lower_resolution")...),
 		},
 	}
 	// AnimateDiff is the repository, not the node pack or the extension.
@@ -81,10 +81,10 @@ var (
 			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for images), `sample_size: 256`, `sample_n_frames: 8`"),
 			"lowvram_mode":     step.Paste("text", "This code has no offload: diffusers' AnimateDiffPipeline with `enable_model_cpu_offload()` and `enable_vae_slicing()`, or ComfyUI's AnimateDiff-Evolved."),
 		},
-		Remedies: order("lower_resolution", "lower_batch_size", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Remedies: order("lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("animatediff/step", "A training step: batch x frames x image size, all frames through the frozen model, too.", "Fewer frames by option: that is for using it.", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
-			made("animatediff/run", cause.BatchTooLarge, "All frames go through at once, twice for guidance: 16 at 512 x 512 need about 12 GB with xformers, SDXL 13.", "Fewer steps: memory does not grow with them.", "AnimateDiff/README.md", theirs("lower_resolution", "lowvram_mode")...),
+			trained("animatediff/step", "It failed in a training step: batch size x frames x image size decides.", "", "AnimateDiff/configs/training/v1/training.yaml", theirs("lower_batch_size")...),
+			made("animatediff/run", cause.BatchTooLarge, "All frames go through at once, twice for guidance: 16 frames at 512 x 512 need about 12 GB with xformers, SDXL 13.", "Fewer steps: they cost time, not memory.", "AnimateDiff/README.md", theirs("lower_resolution", "lowvram_mode")...),
 		},
 	}
 	// OpenSora is HPC-AI's.
@@ -94,13 +94,13 @@ var (
 		Sources: program.Sources{"Open-Sora/README.md": "--offload --num_frames --nproc_per_node --aspect_ratio", "Open-Sora/configs/diffusion/inference/256px.py": "resolution num_frames"},
 		Steps: steps{
 			"cpu_offload":      step.Paste("text", "Add `--offload True` to your command (2.0, with the t2i2v_256px.py config)."),
-			"lower_resolution": step.Paste("text", "The 256px config instead of 768px, and `--num_frames 49` (4k+1; 129 as it comes)."),
+			"lower_resolution": step.Paste("text", "The 256px config instead of 768px, and `--num_frames 49` (4k+1; default 129)."),
 			"multi_gpu":        step.Paste("text", "`torchrun --nproc_per_node 4` with t2i2v_768px.py: sequence parallel; 44 GB on each of four, its table says (60 on one)."),
 		},
 		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("open-sora/step", "A training step: buckets of the config say how many videos of which length and size go together; the largest decides.", "Fewer GPUs: each has buckets of its own.", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Smaller buckets", "text", "In the config's `bucket_config`: the batch of the largest sizes to 1, or leave those out; `grad_ckpt_settings` on.", "Slower.")),
-			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model with T5 and, for text, FLUX before it: 52 GB at 256 x 256 on one card with offload, 60 at 768, by its own table. Cards of 24 GB are out of its reach; 1.2 (1.1B) is smaller.", "Fewer steps: the weights stay.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
+			trained("open-sora/step", "It failed in a training step: the buckets of the config say how many videos of which length and size go together; the largest decides.", "", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Lower the batch size of the largest buckets", "text", "In the config's `bucket_config`: the batch of the largest sizes to 1, or leave those out; `grad_ckpt_settings` on.", "Slower.")),
+			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model with T5 and, for text, FLUX before it: by its own table 52 GB at 256 x 256 on one card with offload, 60 at 768. Version 1.2 (1.1B) is smaller.", "Fewer steps: they cost time, not memory.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
 		},
 	}
 	// Mochi is Genmo's.
@@ -115,8 +115,8 @@ var (
 		},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("mochi/step", "Its fine-tuner is made for 80 GB: 37 frames need 50 GB, 61 need 64, 85 need 80, by its own table.", "Its offload: it is for using it.", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "Shorter movements are learned.")),
-			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: about 60 GB on one card, its README says; several cards split it without offload.", "A smaller image: it is made for 848 x 480.", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
+			trained("mochi/step", "It failed in training. The fine-tuner is made for 80 GB: by its own table 37 frames need 50 GB, 61 need 64, 85 need 80.", "", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Train on fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "It learns shorter movements.")),
+			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: by its README about 60 GB on one card without offload. Several cards split it.", "", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
 		},
 	}
 	// LTXVideo is Lightricks' own code.
@@ -132,8 +132,8 @@ var (
 		},
 		Remedies: order("use_smaller_model", "cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			part("ltx-video/decode", []string{"vae_decode", "autoencoders/vae", "causal_video_autoencoder"}, cause.BatchTooLarge, "ran out in the VAE, after or before the sampling", "The VAE takes all frames at the full size, in one piece.", "Fewer steps, a quantised transformer alone: the VAE has its own size.", "LTX-Video/ltx_video/models/autoencoders/vae_encode.py", theirs("lower_resolution", "cpu_offload")...),
-			made("ltx-video/run", cause.ModelTooLarge, "13B is 26 GB at 16 bit, with T5-XXL (9 GB) beside it unless it is offloaded; 2B is 4 to 6. Multi-scale configs make the clip twice, the second time at the full size.", "Fewer steps: the weights stay.", "LTX-Video/ltx_video/inference.py", theirs("use_smaller_model", "cpu_offload", "lower_resolution")...),
+			part("ltx-video/decode", []string{"vae_decode", "autoencoders/vae", "causal_video_autoencoder"}, cause.BatchTooLarge, "ran out of graphics memory in the VAE", "The VAE takes all frames at full size in one piece.", "Fewer steps: they cost time, not memory.", "LTX-Video/ltx_video/models/autoencoders/vae_encode.py", theirs("lower_resolution", "cpu_offload")...),
+			made("ltx-video/run", cause.ModelTooLarge, "13B is 26 GB at 16 bit, with T5-XXL (9 GB) beside it unless it is offloaded; 2B is 4 to 6. Multi-scale configs generate the clip twice, the second time at full size.", "Fewer steps: they cost time, not memory.", "LTX-Video/ltx_video/inference.py", theirs("use_smaller_model", "cpu_offload", "lower_resolution")...),
 		},
 	}
 	// SkyReels is Skywork's, on Wan.
@@ -143,13 +143,13 @@ var (
 		Sources: program.Sources{"SkyReels-V2/generate_video_df.py": "--nproc_per_node --seed --offload --base_num_frames --num_frames --resolution --model_id --overlap_history --use_usp", "SkyReels-V2/README.md": "540P"},
 		Steps: steps{
 			"cpu_offload":       step.Paste("text", "Add `--offload`."),
-			"lower_resolution":  step.Paste("text", "`--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (97 as it comes): the clip keeps its length, only the piece that is made at once is shorter. generate_video.py: `--num_frames 49`."),
+			"lower_resolution":  step.Paste("text", "`--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (default 97): the clip keeps its length, but is generated in shorter pieces. generate_video.py: `--num_frames 49`."),
 			"use_smaller_model": step.Paste("text", "`--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 44 to 51."),
 			"multi_gpu":         step.Paste("text", "`torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options: each card still holds the model."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Fewer frames at once"},
+		Titles:   map[string]string{"lower_resolution": "Lower the resolution and the frames at once"},
 		Remedies: order("cpu_offload", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("skyreels/run", cause.ModelTooLarge, "Its README counts, at 540P, 14.7 GB for 1.3B and 43 (image to video) to 51 GB (diffusion forcing) for 14B.", "A shorter clip with diffusion forcing: `--base_num_frames` is what goes through at once.", "SkyReels-V2/README.md", theirs("cpu_offload", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{made("skyreels/run", cause.ModelTooLarge, "By its README the 1.3B model takes 14.7 GB at 540P, the 14B model 43 (image to video) to 51 GB (diffusion forcing).", "A shorter clip with diffusion forcing: `--base_num_frames` decides how many frames go through at once.", "SkyReels-V2/README.md", theirs("cpu_offload", "lower_resolution", "use_smaller_model")...)},
 	}
 	// DynamiCrafter moves a picture.
 	DynamiCrafter = program.Program{
@@ -164,8 +164,8 @@ var (
 		Titles:   map[string]string{"vae_tiling": "Decode frame by frame"},
 		Remedies: order("vae_tiling", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("dynamicrafter/step", "A training step: 16 frames of a clip through a model with image and motion layers.", "Decoding frame by frame: it is for using it.", "DynamiCrafter/configs/training_512_v1.0/config.yaml", cure("lower_batch_size", "A batch of 1, accumulated", "text", "In the YAML: `batch_size: 1`, `accumulate_grad_batches: 2`; `use_checkpoint: True`.", "Slower.")),
-			made("dynamicrafter/run", cause.BatchTooLarge, "16 frames go through at once, at 32 bit weights; decoding them together needs most unless `--perframe_ae` is given.", "Fewer steps: memory does not grow with them.", "DynamiCrafter/README.md", theirs("vae_tiling", "use_smaller_model")...),
+			trained("dynamicrafter/step", "It failed in a training step: 16 frames of a clip go through a model with image and motion layers.", "", "DynamiCrafter/configs/training_512_v1.0/config.yaml", cure("lower_batch_size", "Batch size 1, accumulate gradients", "text", "In the YAML: `batch_size: 1`, `accumulate_grad_batches: 2`; `use_checkpoint: True`.", "Slower.")),
+			made("dynamicrafter/run", cause.BatchTooLarge, "16 frames go through at once, with 32-bit weights. Decoding them together needs the most unless `--perframe_ae` is set.", "Fewer steps: they cost time, not memory.", "DynamiCrafter/README.md", theirs("vae_tiling", "use_smaller_model")...),
 		},
 	}
 	// HunyuanDiT is Tencent's.
@@ -180,12 +180,12 @@ var (
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient-checkpointing`."),
 			"lower_batch_size":       step.Paste("text", "`--batch-size 1 --grad-accu-steps 4`, and `--cpu-offloading` if it is still too much."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "Without the prompt's language model"},
+		Titles:   map[string]string{"use_smaller_model": "Turn off the prompt rewriter (`--no-enhance`)"},
 		Costs:    map[string]string{"use_smaller_model": "Prompts are taken as they are."},
 		Remedies: order("use_smaller_model", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("hunyuandit/step", "Training all weights needs 20 GB with everything on, 30 without offloading, its README says; a LoRA about 16 (kohya's trainer).", "Leaving the prompt's model out: it is not there in training.", "HunyuanDiT/README.md", theirs("gradient_checkpointing", "lower_batch_size", "lower_resolution")...),
-			made("hunyuandit/run", cause.ModelTooLarge, "11 GB do for the image model alone; DialogGen, which rewrites the prompt, brings it to 32 GB, or 22 at 4 bit.", "Fewer steps: the weights stay.", "HunyuanDiT/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution")...),
+			trained("hunyuandit/step", "By its README training all weights needs 20 GB with all memory options on, 30 without offloading. A LoRA needs about 16 GB in kohya's trainer.", "", "HunyuanDiT/README.md", theirs("gradient_checkpointing", "lower_batch_size", "lower_resolution")...),
+			made("hunyuandit/run", cause.ModelTooLarge, "The image model alone needs 11 GB; DialogGen, which rewrites the prompt, brings it to 32 GB, or 22 at 4 bit.", "Fewer steps: they cost time, not memory.", "HunyuanDiT/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution")...),
 		},
 	}
 	// Talking and moving faces.
@@ -195,15 +195,15 @@ var (
 		Sources: program.Sources{"LivePortrait/src/config/argument_config.py": "--source_max_dim --flag_force_cpu --flag_do_torch_compile --flag_use_half_precision --flag_crop_driving_video"},
 		Steps: steps{
 			"lower_resolution": step.Paste("text", "`--source_max_dim 720` (default 1280): the frames that are pasted back; a driving video of 512 x 512 pixels or smaller."),
-			"stream_dataset":   step.Paste("text", "A shorter driving video: all of its frames and all results lie in RAM until the end."),
+			"stream_dataset":   step.Paste("text", "All frames of the driving video and all results are in RAM until the end."),
 			"cpu_offload":      step.Paste("text", "`--flag_force_cpu` (slow)."),
 		},
-		Titles:   map[string]string{"stream_dataset": "A shorter driving video"},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("close_other_apps", "lower_resolution")},
+		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video", "cpu_offload": "Run it on the CPU"},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("liveportrait/frames", "It reads ALL frames of the driving (and source) video into RAM and keeps every result until the film is written: 2.7 MB a frame at 1280 x 720, several times over.", "A larger graphics card: the frames lie in RAM.", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
-			made("liveportrait/run", cause.BatchTooLarge, "Its networks need 2 to 4 GB: faces are 256 x 256 inside, one frame after another. If a larger card is full, another program is likelier than this one.", "A shorter video: frames go one by one on the card.", "LivePortrait/src/config/inference_config.py", append([]cause.Cure{lookAtCard}, theirs("lower_resolution")...)...),
+			filledRAM("liveportrait/frames", "It reads all frames of the driving (and source) video into RAM and keeps every result until the video is written: 2.7 MB a frame at 1280 x 720, several times over.", "", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
+			made("liveportrait/run", cause.BatchTooLarge, "Its networks need 2 to 4 GB: they work on faces of 256 x 256, one frame after another. If a larger card is full, another program is the likelier reason.", "A shorter video: it goes through the card frame by frame.", "LivePortrait/src/config/inference_config.py", append([]cause.Cure{lookAtCard}, theirs("lower_resolution")...)...),
 		},
 	}
 	SadTalker = program.Program{
@@ -213,16 +213,16 @@ var (
 		Steps: steps{
 			"lower_batch_size":  step.Paste("text", "`--batch_size 1` (default 2; the page's slider: batch size in generation)."),
 			"lower_resolution":  step.Paste("text", "`--size 256` instead of 512, `--preprocess crop` instead of full, and an image of 1000 pixels or smaller."),
-			"use_smaller_model": step.Paste("text", "Without `--enhancer gfpgan` and `--background_enhancer realesrgan`: enhance the finished film instead."),
-			"stream_dataset":    step.Paste("text", "A shorter sound, in parts of a minute: all frames lie in RAM until the film is written."),
+			"use_smaller_model": step.Paste("text", "Leave out `--enhancer gfpgan` and `--background_enhancer realesrgan`, and enhance the finished video in a second run."),
+			"stream_dataset":    step.Paste("text", "Make the video in parts of a minute: all frames are in RAM until it is written."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "Without enhancers", "stream_dataset": "A shorter sound"},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: cause.InOrder("lower_batch_size", "use_smaller_model", "lower_resolution")},
+		Titles:   map[string]string{"use_smaller_model": "Turn off the enhancers", "stream_dataset": "Use shorter audio"},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: inUse("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: inUse("lower_batch_size", "use_smaller_model", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("sadtalker/frames", "All frames of the film, 25 a second, lie in RAM until it is written, with `--preprocess full` at the whole image's size, and once more if an enhancer works on them.", "A smaller batch: it counts on the card.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
-			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out while an enhancer worked on the film", "The film itself was made; the enhancer takes each frame at its size, with tiles of 400 pixels for the background.", "A smaller batch: the film was done.", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
-			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames at once, of 256 or 512 pixels.", "A shorter sound: frames go batch after batch on the card.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
+			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
+			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the card batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	Wav2Lip = program.Program{
@@ -230,18 +230,18 @@ var (
 		Proofs:  []string{"Wav2Lip", "wav2lip_train.py", "Recovering from OOM error; New batch size", "Image too big to run face detection on GPU"},
 		Sources: program.Sources{"Wav2Lip/inference.py": "--resize_factor --face_det_batch_size --wav2lip_batch_size --crop --box"},
 		Steps: steps{
-			"lower_resolution": step.Paste("text", "Add `--resize_factor 2` (half the width and height; then 4): the mouth is made at 96 x 96 anyway."),
+			"lower_resolution": step.Paste("text", "Add `--resize_factor 2` (half the width and height), then 4."),
 			"lower_batch_size": step.Paste("text", "Add `--face_det_batch_size 4 --wav2lip_batch_size 32` (default 16 and 128)."),
-			"stream_dataset":   step.Paste("text", "The video in parts of a minute: all of its frames lie in RAM."),
+			"stream_dataset":   step.Paste("text", "Parts of a minute: all frames of a video are in RAM."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Smaller frames (--resize_factor)", "stream_dataset": "The video in parts"},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps"), cause.OversizedAllocation: cause.InOrder("lower_resolution", "lower_batch_size"), cause.ModelTooLarge: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution"), cause.Unknown: cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps")},
+		Titles:   map[string]string{"lower_resolution": "Scale the frames down (`--resize_factor`)", "stream_dataset": "Process the video in parts"},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.OversizedAllocation: inUse("lower_resolution", "lower_batch_size"), cause.ModelTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution"), cause.Unknown: inUse("lower_resolution", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("wav2lip/frames", "It reads ALL frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 a second.", "A smaller batch: it counts on the card.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
-			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch by itself (\"Recovering from OOM error\"); at 1 it gives up and asks for `--resize_factor`.", "Another checkpoint: the detector comes before it.", "Wav2Lip/inference.py", theirs("lower_resolution")...),
-			trained("wav2lip/step", "A training step: `batch_size` (16; SyncNet 64) windows of five frames; the HQ training has a discriminator besides.", "Smaller frames by option: it is for using it.", "Wav2Lip/hparams.py", cure("lower_batch_size", "A smaller batch", "text", "In hparams.py: `batch_size=4`, `syncnet_batch_size=16`.", "Slower; quality may suffer.")),
-			made("wav2lip/run", cause.BatchTooLarge, "Its own network is small: 128 mouths of 96 x 96 at once. Face detection on large frames needs more.", "A shorter sound: batches go one after another.", "Wav2Lip/inference.py", theirs("lower_batch_size", "lower_resolution")...),
+			filledRAM("wav2lip/frames", "It reads all frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 frames a second.", "A smaller batch: it saves graphics memory.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
+			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch size itself (\"Recovering from OOM error\"); at 1 it stops and asks for `--resize_factor`.", "", "Wav2Lip/inference.py", theirs("lower_resolution")...),
+			trained("wav2lip/step", "It failed in a training step: `batch_size` windows of five frames (16 by default, SyncNet 64).", "", "Wav2Lip/hparams.py", cure("lower_batch_size", "Lower the batch size", "text", "In hparams.py: `batch_size=4`, `syncnet_batch_size=16`.", "Slower; quality may suffer.")),
+			made("wav2lip/run", cause.BatchTooLarge, "Its own network takes 128 mouths of 96 x 96 at once by default, which is little. Face detection on large frames needs more.", "Shorter audio: batches go through the card one after another.", "Wav2Lip/inference.py", theirs("lower_batch_size", "lower_resolution")...),
 		},
 	}
 	MuseTalk = program.Program{
@@ -249,16 +249,16 @@ var (
 		Proofs:  []string{"MuseTalk/", "musetalk/"},
 		Sources: program.Sources{"MuseTalk/scripts/inference.py": "--batch_size --use_float16 --gpu_id", "MuseTalk/configs/training/stage2.yaml": "train_bs n_sample_frames gradient_accumulation_steps"},
 		Steps: steps{
-			"half_precision":   step.Paste("text", "Add `--use_float16` (inference.py and app.py): 4 GB do then, its README says."),
+			"half_precision":   step.Paste("text", "Add `--use_float16` (inference.py and app.py): 4 GB are enough then, by its README."),
 			"lower_batch_size": step.Paste("text", "`--batch_size 4` (default 8; realtime 20)."),
-			"lower_resolution": step.Paste("text", "A smaller or shorter video: all of its frames lie in RAM."),
+			"lower_resolution": step.Paste("text", "A smaller or shorter video: all of its frames are in RAM."),
 		},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: cause.InOrder("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("half_precision", "lower_batch_size", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("musetalk/step", "Its README counts, on one of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "Its 16-bit option: it is for using it.", "MuseTalk/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
-			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the film is written.", "A smaller batch: it counts on the card.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
-			made("musetalk/run", cause.BatchTooLarge, "`--batch_size` mouths of 256 x 256 go through UNet and VAE at once, at 32 bit unless told otherwise, beside Whisper and the pose model.", "A shorter sound: batches go one after another.", "MuseTalk/scripts/inference.py", theirs("half_precision", "lower_batch_size")...),
+			trained("musetalk/step", "It failed in training. Its README counts, on each of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "", "MuseTalk/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
+			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the result is written.", "A smaller batch: it saves graphics memory.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
+			made("musetalk/run", cause.BatchTooLarge, "`--batch_size` faces of 256 x 256 go through UNet and VAE at once, at 32 bit by default, beside Whisper and the pose model.", "Shorter audio: batches go through the card one after another.", "MuseTalk/scripts/inference.py", theirs("half_precision", "lower_batch_size")...),
 		},
 	}
 	LatentSync = program.Program{
@@ -267,17 +267,17 @@ var (
 		Sources: program.Sources{"LatentSync/README.md": "configs/unet", "LatentSync/scripts/inference.py": "--unet_config_path --inference_ckpt_path"},
 		Steps: steps{
 			"use_smaller_model": step.Paste("text", "Version 1.5 (8 GB; 256 x 256) instead of 1.6 (18 GB; 512 x 512): its checkpoint with `--unet_config_path configs/unet/stage2.yaml`."),
-			"lower_batch_size":  step.Paste("text", "Training: configs/unet/stage2_efficient.yaml needs 20 GB where stage2.yaml needs 30 and stage2_512.yaml 55."),
-			"stream_dataset":    step.Paste("text", "The video in parts of half a minute: all frames are read and restored in RAM."),
+			"lower_batch_size":  step.Paste("text", "configs/unet/stage2_efficient.yaml needs 20 GB where stage2.yaml needs 30 and stage2_512.yaml 55."),
+			"stream_dataset":    step.Paste("text", "Parts of half a minute: all frames of a video are in RAM."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "The 256-pixel version", "stream_dataset": "The video in parts", "lower_batch_size": "The efficient config"},
+		Titles:   map[string]string{"use_smaller_model": "Use the 256-pixel version (1.5)", "stream_dataset": "Process the video in parts", "lower_batch_size": "Use the efficient config"},
 		Costs:    map[string]string{"use_smaller_model": "Teeth and lips are less sharp.", "stream_dataset": "Joining the parts.", "lower_batch_size": "Slightly worse."},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "raise_pagefile", "add_swap"), cause.Unknown: cause.InOrder("use_smaller_model", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "raise_pagefile", "add_swap"), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("latentsync/step", "Its README counts 23 GB for stage 1, 30 for stage 2, 55 for stage 2 at 512 x 512; batch is 1 already, 16 frames of a clip.", "Fewer frames: the motion layers are made for 16.", "LatentSync/README.md", theirs("lower_batch_size")...),
-			filledRAM("latentsync/frames", "All frames of the video are read, aligned and pasted back in RAM, as 8-bit and 32-bit copies: long videos and 4K fill it.", "Fewer inference steps: they count on the card.", "LatentSync/latentsync/pipelines/lipsync_pipeline.py", theirs("stream_dataset")...),
-			made("latentsync/run", cause.ModelTooLarge, "Its README counts 8 GB for version 1.5 and 18 for 1.6, at 16 bit: 16 frames go through at once whatever the video's length is. Cards before compute 8 run it at 32 bit, twice that.", "A shorter video: pieces of 16 frames go one after another.", "LatentSync/README.md", theirs("use_smaller_model", "close_other_apps")...),
+			trained("latentsync/step", "It failed in training. Its README counts 23 GB for stage 1, 30 for stage 2, 55 for stage 2 at 512 x 512, with a batch of one clip of 16 frames.", "", "LatentSync/README.md", theirs("lower_batch_size")...),
+			filledRAM("latentsync/frames", "All frames of the video are read, aligned and pasted back in RAM, in several copies: long or 4K videos fill it.", "", "LatentSync/latentsync/pipelines/lipsync_pipeline.py", theirs("stream_dataset")...),
+			made("latentsync/run", cause.ModelTooLarge, "Its README counts 8 GB for version 1.5 and 18 for 1.6, at 16 bit. Cards before compute capability 8 run it at 32 bit, which needs twice that.", "A shorter video: 16 frames go through the card at a time.", "LatentSync/README.md", theirs("use_smaller_model", "close_other_apps")...),
 		},
 	}
 	// Clothes and faces in pictures.
@@ -286,16 +286,16 @@ var (
 		Proofs:  []string{"IDM-VTON", "unet_hacked_tryon", "unet_hacked_garmnet", "tryon_pipeline"},
 		Sources: program.Sources{"IDM-VTON/train_xl.py": "--train_batch_size --gradient_checkpointing --gradient_accumulation_steps --mixed_precision --width --height --use_8bit_adam --test_batch_size", "IDM-VTON/inference.py": "--test_batch_size --mixed_precision"},
 		Steps: steps{
-			"lower_batch_size":       step.Paste("text", "Training: `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card). Using it: `--test_batch_size 1` (default 2)."),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "`--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card)."}, step.Step{Kind: "text", Text: "`--test_batch_size 1` (default 2)."}),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
 			"lower_resolution":       step.Paste("text", "`--width 384 --height 512` (default 768 x 1024)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, in place of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
-		Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("idm-vton/step", "Two SDXL UNets (one for the garment, frozen), IP-adapter and image encoder: the defaults are meant for 80 GB.", "The batch for testing: it is for using it.", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
-			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, and in the demo also DensePose, OpenPose and a parser, all on the card: about 18 GB at 768 x 1024.", "Fewer steps: the weights stay.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
+			trained("idm-vton/step", "It failed in training, with two SDXL UNets (the garment's is frozen), IP-Adapter and image encoder. The defaults are meant for 80 GB.", "", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
+			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, in the demo also DensePose, OpenPose and a parser, are all on the card: about 18 GB at 768 x 1024.", "Fewer steps: they cost time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
 		},
 	}
 	OOTDiffusion = program.Program{
@@ -304,11 +304,11 @@ var (
 		Sources: program.Sources{"OOTDiffusion/run/run_ootd.py": "--sample --gpu_id --model_type --step"},
 		Steps: steps{
 			"lower_batch_size": step.Paste("text", "Add `--sample 1` to your command of run_ootd.py (default 4 images at once); the page: Images 1."),
-			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another card; gradio_ootd.py wants two cards as it comes (hd on 0, dc on 1): give both the number that you have, or load one of them."),
+			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another card; gradio_ootd.py expects two cards (hd on 0, dc on 1): with one card load only one of the two models."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "One image at a time", "select_gpu": "One model on each card"},
+		Titles:   map[string]string{"lower_batch_size": "Generate one image at a time (`--sample 1`)", "select_gpu": "Use another card"},
 		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` (4) images of 768 x 1024 are made at once, by two UNets at 16 bit; pose and parsing models share the card.", "Fewer steps: memory does not grow with them.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
+		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` images of 768 x 1024 (4 by default) are generated at once, by two UNets at 16 bit. Pose and parsing models share the card.", "Fewer steps: they cost time, not memory.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
 	}
 	InstantID = program.Program{
 		Name: "instantid", Shown: "InstantID", Work: "image-generation", Edits: "code", Language: "python",
@@ -321,6 +321,6 @@ var (
 			"lower_resolution": step.Paste("python", "face_image = resize_img(face_image, max_side=1024, min_side=768)   # the result has this size"),
 		},
 		Remedies: order("cpu_offload", "vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter at 16 bit, 12 GB and more with the work; InsightFace's ONNX models take their share of the card outside of PyTorch.", "Fewer steps: the weights stay.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
+		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter at 16 bit takes 12 GB and more. InsightFace's ONNX models take memory of the card outside PyTorch.", "Fewer steps: they cost time, not memory.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
 	}
 )

@@ -13,14 +13,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// What programs share that make or mend pictures, films and objects by a script
-// or page of their own, each with its own options.
-
 // What refuses memory of a card, and of the computer.
 var (
 	onCard   = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
 	inRAM    = []fact.Kind{fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc}
 	offRAM   = slices.Concat(inRAM, []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill})
+	vulkan   = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory, fact.PlainHost}
 	ortKinds = append([]fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice}, onCard...)
 )
 
@@ -40,8 +38,7 @@ func inside(c *ledger.Case) bool {
 	return c.In("comfyui", "a1111", "forge", "sdnext", "invokeai", "swarmui", "fooocus", "wan2gp", "kohya")
 }
 
-// pieces are the ways in which a piece of the card is refused; a bare CUDA error
-// names none and may be about others.
+// pieces are refusals of a piece of the card; a bare CUDA error names none.
 var pieces = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
 
 // made is a card on using such a program.
@@ -76,7 +73,7 @@ func trained(id, means, not, source string, cures ...cause.Cure) cause.Card {
 func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: offRAM, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of the computer's own memory, not the card's", Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Headline: "ran out of system memory (RAM), not graphics memory", Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
 
@@ -91,15 +88,22 @@ func theirs(fixes ...string) []cause.Cure {
 
 // order are the same fixes in the same order for whatever fills a card.
 func order(fixes ...string) map[string][]cause.Remedy {
-	out := map[string][]cause.Remedy{}
-	for _, id := range []string{cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.Unknown} {
-		out[id] = cause.InOrder(fixes...)
+	all := inUse(fixes...)
+	return map[string][]cause.Remedy{cause.BatchTooLarge: all, cause.OversizedAllocation: all, cause.ModelTooLarge: all, cause.Unknown: all}
+}
+
+var anyPhase = map[string]bool{"close_other_apps": true, "gradient_checkpointing": true, "mixed_precision": true}
+
+// inUse are fixes of a program in use: its cards on training name their own.
+func inUse(fixes ...string) []cause.Remedy {
+	out := cause.InOrder(fixes...)
+	for i, m := range out {
+		out[i].If = func(c *ledger.Case) bool { return !c.Training() || anyPhase[m.Fix] }
 	}
 	return out
 }
 
-// above is the rank of repositories that have a copy of another's code: their
-// own scripts say more.
+// above is the rank of repositories with a copy of another's code.
 const above = 120
 
 // without: nothing can be computed from the message.
@@ -109,22 +113,19 @@ var uncounted = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": with
 
 // Tiles is what programs share that mend or enlarge pictures.
 var Tiles = program.Program{
-	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Smaller images", "cpu_offload": "Run it on the processor", "half_precision": "16 bit"},
+	Titles: map[string]string{"vae_tiling": "Work in tiles", "lower_resolution": "Scale the image down", "cpu_offload": "Run it on the CPU", "half_precision": "Compute at 16 bit"},
 	Costs:  map[string]string{"vae_tiling": "Slower.", "lower_resolution": "Detail.", "cpu_offload": "Many times slower."}, Effects: uncounted,
 }
 
 // Objects is what programs share that make objects from a picture.
 var Objects = program.Program{
-	Titles: map[string]string{"lower_resolution": "A coarser object", "lower_batch_size": "Smaller parts at a time", "cpu_offload": "Keep parts in RAM", "lowvram_mode": "Turn its memory saving on"},
+	Titles: map[string]string{"lower_resolution": "Lower the resolution of the object", "lower_batch_size": "Work in smaller chunks", "cpu_offload": "Offload models to RAM", "lowvram_mode": "Turn on its low-memory mode"},
 	Costs:  map[string]string{"lower_resolution": "Detail.", "lower_batch_size": "Slower.", "cpu_offload": "Some seconds a run."}, Effects: uncounted,
 }
 
-// vulkan are the ways in which Vulkan programs are refused.
-var vulkan = []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory, fact.PlainHost}
-
 // Scripts is what repositories share that make pictures and films.
 var Scripts = program.Program{
-	Titles:  map[string]string{"lower_resolution": "Smaller, shorter", "lowvram_mode": "What it has for small cards"},
-	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights."},
+	Titles:  map[string]string{"lower_resolution": "Lower the resolution, or make fewer frames", "lowvram_mode": "Use its low-memory options"},
+	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights.", "stream_dataset": "Parts to join."},
 	Effects: uncounted,
 }

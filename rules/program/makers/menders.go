@@ -21,12 +21,12 @@ var (
 			"lower_resolution": step.Paste("text", "Add `--scale=0.5` to your command of inference_video.py (motion at half the size; the frames stay), then 0.25. `--UHD` is the same as 0.5."),
 			"half_precision":   step.Paste("text", "Add `--fp16`."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Find motion at half the size (--scale)"},
-		Costs:    map[string]string{"lower_resolution": "Hardly any at 4K: it is meant for that."},
+		Titles:   map[string]string{"lower_resolution": "Estimate motion at half the size (`--scale`)"},
+		Costs:    map[string]string{"lower_resolution": "Hardly any quality at 4K."},
 		Remedies: order("lower_resolution", "half_precision", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			made("rife/frame", cause.BatchTooLarge, "Two frames at their full size go through at once, so that pixels decide, not the video's length: 4K needs four times what 1080p does.", "A shorter video, `--exp` or `--multi` alone: frames are made one after another.", "Practical-RIFE/README.md", theirs("lower_resolution", "half_precision")...),
-			filledRAM("rife/queue", "Frames wait in queues of up to 500 in RAM, read and not yet written: at 4K 24 MB each.", "Motion at half the size: it counts on the card.", "Practical-RIFE/inference_video.py", cure("stream_dataset", "Smaller frames, or a shorter queue", "text", "In inference_video.py: `Queue(maxsize=50)` at both places instead of 500; write to a faster disk.", "None.")),
+			made("rife/frame", cause.BatchTooLarge, "Two frames go through the network at their full size, so the resolution decides: 4K needs four times what 1080p does.", "A shorter video: it works on two frames at a time.", "Practical-RIFE/README.md", theirs("lower_resolution", "half_precision")...),
+			filledRAM("rife/queue", "Up to 500 frames that are read and 500 that are to be written wait in RAM: at 4K 24 MB each.", "`--scale`: it saves graphics memory.", "Practical-RIFE/inference_video.py", cure("stream_dataset", "Shorten the frame queues", "text", "In inference_video.py: `Queue(maxsize=50)` at both places instead of 500; write to a faster disk.", "None.")),
 		},
 	}
 	// CodeFormer and GFPGAN mend faces.
@@ -39,11 +39,11 @@ var (
 			"lower_resolution":  step.Paste("text", "`-s 1` (default 2), and scale images or videos of more than 2000 pixels down first: faces are looked for in the whole image."),
 			"use_smaller_model": step.Paste("text", "`--detection_model retinaface_mobile0.25` or YOLOv5n."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "A smaller face detector", "vae_tiling": "Smaller background tiles, or none"},
+		Titles:   map[string]string{"use_smaller_model": "Use a smaller face detector", "vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out while looking for faces", "The detector takes the WHOLE image at its own size; the faces themselves are mended at 512 x 512.", "Smaller background tiles: the background comes later.", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
-			made("codeformer/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background grow with the image.", "`-w`: it weighs quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			made("codeformer/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the enlarged background grow with the image.", "`-w`: it changes quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	GFPGAN = program.Program{
@@ -51,14 +51,14 @@ var (
 		Proofs:  []string{"inference_gfpgan.py", "GFPGAN/inference", "GFPGAN/gfpgan/"},
 		Sources: program.Sources{"GFPGAN/inference_gfpgan.py": "--bg_tile --bg_upsampler --upscale --aligned"},
 		Steps: steps{
-			"vae_tiling":       step.Paste("text", "Add `--bg_tile 200` (default 400), or `--bg_upsampler none`: the background stays as it is then."),
+			"vae_tiling":       step.Paste("text", "Add `--bg_tile 200` (default 400), or `--bg_upsampler none`, which leaves the background as it is."),
 			"lower_resolution": step.Paste("text", "`-s 1` (default 2), and scale large images down first: faces are looked for in the whole image."),
 		},
-		Titles:   map[string]string{"vae_tiling": "Smaller background tiles, or none"},
+		Titles:   map[string]string{"vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("gfpgan/step", "A training step: `batch_size_per_gpu` faces of 512 x 512 with StyleGAN's decoder and its discriminators.", "`num_worker_per_gpu`: workers take system memory.", "GFPGAN/options/train_gfpgan_v1.yml", cure("lower_batch_size", "A smaller batch", "text", "In the options file: `batch_size_per_gpu: 1` (3 there).", "Slower.")),
-			made("gfpgan/run", cause.BatchTooLarge, "Faces are mended one by one at 512 x 512, which is little; looking for them and enlarging the background (Real-ESRGAN) grow with the image.", "`-v`: the models are of one size.", "GFPGAN/inference_gfpgan.py", theirs("vae_tiling", "lower_resolution")...),
+			trained("gfpgan/step", "It failed in a training step: `batch_size_per_gpu` faces of 512 x 512 go through StyleGAN's decoder and the discriminators.", "", "GFPGAN/options/train_gfpgan_v1.yml", cure("lower_batch_size", "Lower the batch size", "text", "In the options file: `batch_size_per_gpu: 1` (3 there).", "Slower.")),
+			made("gfpgan/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the background enlarged by Real-ESRGAN grow with the image.", "", "GFPGAN/inference_gfpgan.py", theirs("vae_tiling", "lower_resolution")...),
 		},
 	}
 	// SUPIR restores with SDXL and LLaVA.
@@ -67,17 +67,17 @@ var (
 		Proofs:  []string{"/SUPIR/SUPIR/", "SUPIR/test.py", "SUPIR/gradio_demo", "SUPIR/llava", "\\SUPIR\\SUPIR\\"},
 		Sources: program.Sources{"SUPIR/gradio_demo.py": "--loading_half_params --use_tile_vae --load_8bit_llava --no_llava --encoder_tile_size --decoder_tile_size", "SUPIR/test.py": "--upscale --min_size --num_samples"},
 		Steps: steps{
-			"lowvram_mode":      step.Paste("text", "Add `--loading_half_params --use_tile_vae --load_8bit_llava`: 12 GB for the diffusion and 16 for LLaVA, its README says."),
+			"lowvram_mode":      step.Paste("text", "Add `--loading_half_params --use_tile_vae --load_8bit_llava`: by its README 12 GB for the diffusion and 16 for LLaVA."),
 			"use_smaller_model": step.Paste("text", "Add `--no_llava` and write the description yourself: a 13B model less."),
-			"vae_tiling":        step.Paste("text", "`--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64`, its smallest that do not show."),
+			"vae_tiling":        step.Paste("text", "`--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64`, small tiles for the VAE."),
 			"lower_resolution":  step.Paste("text", "`--upscale 1`, then 2; `--num_samples 1`."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "Without LLaVA", "lowvram_mode": "All of its savings"},
+		Titles:   map[string]string{"use_smaller_model": "Run without LLaVA (`--no_llava`)", "lowvram_mode": "Use half weights, VAE tiles and 8-bit LLaVA"},
 		Costs:    map[string]string{"use_smaller_model": "You describe the image."},
 		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out while loading or asking LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it takes the second.", "Tiles: they are for the diffusion model's VAE.", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
-			made("supir/run", cause.ModelTooLarge, "SDXL with a control network at the RESULT's size, beside LLaVA 13B if both share the card. Without options it loads 32 bit weights and decodes in one piece.", "Fewer steps: memory does not grow with them.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
+			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of graphics memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it uses the second.", "", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			made("supir/run", cause.ModelTooLarge, "SDXL with a control network works at the size of the result, beside LLaVA 13B if both share the card. Without options it loads 32-bit weights and decodes in one piece.", "Fewer steps: they cost time, not memory.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	// DiffBIR and StableSR restore with Stable Diffusion.
@@ -91,11 +91,11 @@ var (
 			"half_precision":    step.Paste("text", "`--precision fp16`, its default."),
 			"lower_resolution":  step.Paste("text", "`--upscale 2` instead of 4."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "Without LLaVA as captioner"},
+		Titles:   map[string]string{"use_smaller_model": "Run without LLaVA as captioner"},
 		Remedies: order("vae_tiling", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("diffbir/step", "A training step of the control network, at 512 x 512.", "Tiles: they are for using it.", "DiffBIR/configs/train/train_stage2.yaml", cure("lower_batch_size", "A smaller batch", "text", "In the training YAML: a smaller `batch_size` of the data set.", "Slower.")),
-			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the image at the RESULT's size in one piece unless its own option for tiles is given; LLaVA as captioner lies beside them.", "Fewer steps: memory does not grow with them.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
+			trained("diffbir/step", "It failed in a training step of the control network, at 512 x 512.", "", "DiffBIR/configs/train/train_stage2.yaml", cure("lower_batch_size", "Lower the batch size", "text", "In the training YAML: a smaller `batch_size` of the data set.", "Slower.")),
+			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the image at the size of the result in one piece unless its own tile option is set. LLaVA, if it is the captioner, is on the card as well.", "Fewer steps: they cost time, not memory.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	StableSR = program.Program{
@@ -109,8 +109,8 @@ var (
 		},
 		Remedies: order("lower_batch_size", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("stablesr/step", "A training step of Stable Diffusion with its own encoder for the small image.", "Tiles: they are for using it.", "StableSR/README.md", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
-			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 9 to 10 GB with two samples; larger results go by their size, and about 18 GB with tiles of the size as they come.", "Fewer steps: memory does not grow with them.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
+			trained("stablesr/step", "It failed in a training step of Stable Diffusion with an encoder for the small image.", "", "StableSR/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
+			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 9 to 10 GB with two samples. Memory grows with the size of the result; tiles of the example size take about 18 GB.", "Fewer steps: they cost time, not memory.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
 		},
 	}
 	// IOPaint was lama-cleaner.
@@ -119,17 +119,17 @@ var (
 		Proofs:  []string{"iopaint/", "lama_cleaner/", "iopaint start", "lama-cleaner "},
 		Sources: program.Sources{"IOPaint/iopaint/cli.py": "--low-mem --cpu-offload --cpu-textencoder --no-half --model --device --disable-nsfw-checker", "IOPaint/iopaint/schema.py": "hd_strategy"},
 		Steps: steps{
-			"lowvram_mode":      step.Paste("text", "Start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command (attention in slices, VAE in tiles, parts of the model in RAM)."),
+			"lowvram_mode":      step.Paste("text", "Diffusion models only: start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command."),
 			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
-			"half_precision":    step.Paste("text", "Without `--no-half`."),
+			"half_precision":    step.Paste("text", "Leave out `--no-half`."),
 			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
 			"cpu_offload":       step.Paste("text", "`--device=cpu`: lama takes seconds there."),
 		},
-		Titles:   map[string]string{"lowvram_mode": "Its memory savings", "lower_resolution": "Compute the masked part only"},
+		Titles:   map[string]string{"lowvram_mode": "Turn on `--low-mem` and CPU offload", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out while erasing: the image went in too large a piece", "Erase models take the image, or the part around the mask, in one piece by the HD strategy; a mask over all of a large image makes that the whole of it.", "Its memory options: they are for diffusion models.", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
-			made("iopaint/run", cause.ModelTooLarge, "Diffusion models lie on the card as a whole unless `--cpu-offload` is given, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			made("iopaint/run", cause.ModelTooLarge, "Diffusion models are on the card as a whole unless `--cpu-offload` is set, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the browser page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// Rembg cuts out what is in front, by ONNX models.
@@ -141,27 +141,27 @@ var (
 			"use_smaller_model":  step.Paste("python", "session = new_session(\"u2net\")   # or isnet-general-use; birefnet-general and bria-rmbg take 1024 x 1024 and several GB\nresult = remove(image, session=session)"),
 			"lower_batch_size":   step.Paste("python", "session = new_session(\"u2net\")   # once, not for each image\nresults = (remove(image, session=session) for image in images)"),
 			"cpu_offload":        step.Paste("python", "session = new_session(\"u2net\", providers=[\"CPUExecutionProvider\"])"),
-			"lower_resolution":   step.Paste("text", "Without `-a` (alpha_matting=True): matting solves an equation for every pixel of the ORIGINAL image in RAM; or scale it to 1000 pixels first."),
+			"lower_resolution":   step.Paste("text", "Leave out `-a` (`alpha_matting=True`), or scale the image to 1000 pixels first."),
 			"raise_memory_limit": step.Paste("text", "A server: one worker at a time, 2 GB for u2net and 8 for birefnet or bria at least."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "One session for all images", "lower_resolution": "Without alpha matting", "use_smaller_model": "A smaller model"},
+		Titles:   map[string]string{"lower_batch_size": "Make one session for all images", "lower_resolution": "Turn off alpha matting", "use_smaller_model": "Use a smaller model"},
 		Costs:    map[string]string{"lower_resolution": "Harder edges of hair."},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: cause.InOrder("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: cause.InOrder("use_smaller_model", "lower_batch_size", "cpu_offload")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: inUse("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: inUse("use_smaller_model", "lower_batch_size", "cpu_offload")},
 		Like:     []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			{
 				ID: "rembg/matting", Kinds: slices.Concat(inRAM, []fact.Kind{fact.NumpyAlloc}), Said: []string{"pymatting", "alpha_matting_cutout", "estimate_alpha_cf"}, Cause: cause.HostMemory, Weight: cause.Decisive,
-				Headline: "ran out of RAM while matting the edges",
-				Means:    "`alpha_matting=True` (`-a`) solves an equation with an entry for each pixel and its neighbours of the ORIGINAL image, in RAM: several hundred bytes a pixel, so that a photo of 24 megapixels needs many GB. The model itself sees 320 or 1024 pixels only.",
-				Not:      "A smaller model or a graphics card: matting runs on the processor.",
-				Cures:    append(theirs("lower_resolution"), cure("raise_memory_limit", "Or mask small, cut large", "python", "mask = remove(image.resize((1000, 1000 * image.height // image.width)), only_mask=True).resize(image.size)", "Softer edges.")),
+				Headline: "ran out of system memory (RAM) in alpha matting",
+				Means:    "`alpha_matting=True` (`-a`) solves an equation over all pixels of the original image in RAM: several hundred bytes a pixel, so a photo of 24 megapixels needs many GB.",
+				Not:      "A smaller model, a graphics card: matting runs on the CPU.",
+				Cures:    append(theirs("lower_resolution"), cure("raise_memory_limit", "Make the mask from a small copy", "python", "mask = remove(image.resize((1000, 1000 * image.height // image.width)), only_mask=True).resize(image.size)", "Softer edges.")),
 				Sources:  []string{"rembg/rembg/bg.py"},
 			},
 			{
 				ID: "rembg/model", Kinds: ortKinds, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out while its model looked at the image[[: {asked} refused]]",
-				Means:    "The image's size hardly counts: u2net sees 320 x 320 pixels, isnet, birefnet and bria 1024 x 1024, ten times as many; birefnet is the largest by far. `remove()` without a session of your own loads a model for each call.",
-				Not:      "Smaller images: they are scaled anyway.",
+				Headline: "ran out of memory in its model[[: {asked} refused]]",
+				Means:    "The model decides more than the image: u2net takes 320 x 320 pixels, isnet, birefnet and bria 1024 x 1024, ten times as many; birefnet is the largest. `remove()` without a session loads a model for each call.",
+				Not:      "Smaller images: the model scales them to its own size anyway.",
 				Cures:    theirs("use_smaller_model", "lower_batch_size", "cpu_offload"),
 				Sources:  []string{"rembg/rembg/sessions/birefnet_general.py", "rembg/rembg/sessions/u2net.py"},
 			},
@@ -179,8 +179,8 @@ var (
 		},
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("marigold/step", "A training step of Stable Diffusion's UNet at 32 bit.", "16 bit by option: it is for using it.", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "A smaller batch, accumulated", "text", "In the YAML of `--config`: `max_train_batch_size: 1`; the effective batch stays by accumulation.", "Slower.")),
-			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`; several go through at once, by a table of card sizes unless `--batch_size` is given.", "Fewer denoising steps: memory does not grow with them.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
+			trained("marigold/step", "It failed in a training step of Stable Diffusion's UNet at 32 bit.", "", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the YAML of `--config`: `max_train_batch_size: 1`; accumulation keeps the effective batch size.", "Slower.")),
+			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Several go through at once: how many follows the size of the card unless `--batch_size` is set.", "Fewer denoising steps: they cost time, not memory.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
 		},
 	}
 	// DeOldify colours old pictures, on a copy of fastai 1.
@@ -192,12 +192,12 @@ var (
 			"lower_resolution": step.Paste("python", "colorizer.plot_transformed_image(path, render_factor=20)   # default 35; memory goes with its square"),
 			"restart_session":  step.Paste("text", "Restart the notebook's kernel after the first failure: the traceback keeps what was on the card."),
 		},
-		Titles:   map[string]string{"lower_resolution": "A lower render_factor"},
+		Titles:   map[string]string{"lower_resolution": "Lower `render_factor`"},
 		Costs:    map[string]string{"lower_resolution": "Colour at lower detail; the image keeps its own."},
 		Remedies: order("lower_resolution", "restart_session", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			trained("deoldify/step", "Training goes up in sizes (64, 128, 192 and more), each with a smaller batch: `bs` and `sz` in the notebook's cells; a GAN's critic beside it.", "render_factor: it is for using it.", "DeOldify/ColorizeTrainingStable.ipynb", cure("lower_batch_size", "Half of bs in that cell", "text", "`bs=bs//2` in the cell of this size, after a restart of the kernel.", "Slower.")),
-			made("deoldify/colour", cause.BatchTooLarge, "The model sees a square of render_factor x 16 pixels, whatever the image's size: 35 is 560 x 560. Colours are laid over the original afterwards. \"render_factor was set too high\" is DeOldify giving the image back as it was.", "A smaller image file: render_factor counts.", "DeOldify/deoldify/filters.py", theirs("lower_resolution", "restart_session", "close_other_apps")...),
+			trained("deoldify/step", "It failed in training, which goes up in sizes (64, 128, 192 and more), each with a smaller batch: `bs` and `sz` in the notebook's cells.", "", "DeOldify/ColorizeTrainingStable.ipynb", cure("lower_batch_size", "Halve `bs` in that cell", "text", "`bs=bs//2` in the cell of this size, after a restart of the kernel.", "Slower.")),
+			made("deoldify/colour", cause.BatchTooLarge, "The model works on a square of render_factor x 16 pixels, whatever the image's size: 35 is 560 x 560. After the message \"render_factor was set too high\" DeOldify returns the image unchanged.", "A smaller image file: `render_factor` decides.", "DeOldify/deoldify/filters.py", theirs("lower_resolution", "restart_session", "close_other_apps")...),
 		},
 	}
 	// NeuralStyle is Justin Johnson's in Lua, and its port to PyTorch.
@@ -206,19 +206,19 @@ var (
 		Proofs:  []string{"neural_style.lua", "neural-style/", "neural-style-pt", "neural_style_pt"},
 		Sources: program.Sources{"neural-style/README.md": "-image_size -optimizer -backend -gpu -multigpu_strategy", "neural-style-pt/neural_style.py": "-multidevice_strategy"},
 		Steps: steps{
-			"lower_resolution": step.Paste("text", "`-image_size 256` (default 512, the long side): about a quarter; `-style_scale 0.5` for the style image."),
-			"optimizer_8bit":   step.Paste("text", "`-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with adam other weights may look better."),
+			"lower_resolution": step.Paste("text", "Half of the present `-image_size` (512 by default) takes about a quarter; `-style_scale 0.5` for the style image."),
+			"optimizer_8bit":   step.Paste("text", "`-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with ADAM other weights may look better."),
 			"multi_gpu":        step.Paste("text", "`-gpu 0,1` with `-multigpu_strategy 6` (neural-style-pt: `-multidevice_strategy`): layers from that number on the second card."),
 			"cpu_offload":      step.Paste("text", "`-gpu -1` (neural-style-pt: `-gpu c`)."),
 		},
-		Titles:   map[string]string{"optimizer_8bit": "ADAM and cuDNN instead of L-BFGS", "lower_resolution": "A smaller image", "multi_gpu": "Split the layers over two cards"},
+		Titles:   map[string]string{"optimizer_8bit": "Use ADAM and cuDNN instead of L-BFGS", "lower_resolution": "Lower `-image_size`", "multi_gpu": "Split the layers over two cards"},
 		Costs:    map[string]string{"optimizer_8bit": "Weights to tune.", "lower_resolution": "Detail."},
 		Remedies: order("optimizer_8bit", "lower_resolution", "multi_gpu", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "neural-style/picture", Kinds: onCard, If: func(c *ledger.Case) bool { return !inside(c) && !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]: the image is too large for its settings",
-			Means:    "VGG's layers are kept at the image's size for the backward pass, and L-BFGS, the default, keeps many copies of the image besides: 3.5 GB at 512 pixels, four times that at 1024.",
-			Not:      "Fewer iterations: memory does not grow with them.",
+			Headline: "ran out of graphics memory[[ ({total})]]",
+			Means:    "VGG keeps activations at the image's size for the backward pass, and L-BFGS, the default optimizer, many copies of the image: 3.5 GB at 512 pixels, four times that at 1024.",
+			Not:      "Fewer iterations: they cost time, not memory.",
 			Cures:    theirs("optimizer_8bit", "lower_resolution", "multi_gpu"), Sources: []string{"neural-style/README.md", "neural-style-pt/README.md"},
 		}},
 	}
@@ -230,17 +230,16 @@ var (
 		Sources: program.Sources{"waifu2x-ncnn-vulkan/src/main.cpp": "-t -j -g"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the card), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
-			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (load, work, save; 1:2:2 as it comes)."),
-			"select_gpu":       step.Paste("text", "`-g 1` for another card, `-g -1` for the processor: the first lines list the cards; an integrated one has little."),
+			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (threads for load, work, save; default 1:2:2)."),
+			"select_gpu":       step.Paste("text", "`-g 1` for another card, `-g -1` for the CPU. The first lines of its output list the cards; an integrated one has little memory of its own."),
 			"lower_resolution": step.Paste("text", "A smaller factor (`-s 2`), twice if need be."),
 		},
-		Titles:   map[string]string{"lower_parallel": "One image at a time", "select_gpu": "The right card", "vae_tiling": "Smaller tiles"},
+		Titles:   map[string]string{"lower_parallel": "Work on one image at a time", "select_gpu": "Choose another card", "vae_tiling": "Use smaller tiles"},
 		Remedies: order("vae_tiling", "lower_parallel", "select_gpu"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "ncnn-vulkan/tile", Kinds: slices.Concat(vulkan, onCard), If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory: its tiles are too large for what is free",
-			Means:    "It chooses the tile by what the card says is there, not by what other programs leave, and works on two tiles at once. \"vkAllocateMemory failed\" repeats for each, and the image that comes out is black or has holes.",
-			Not:      "A smaller image: tiles have the same size whatever it is.",
+			Headline: "ran out of graphics memory",
+			Means:    "Unless you set it, it chooses the tile size by the card's memory, not by what other programs leave, and works on two tiles at once by default. \"vkAllocateMemory failed\" can repeat for each tile, and the result can be black or have holes.",
 			Cures:    theirs("vae_tiling", "lower_parallel", "select_gpu"), Sources: []string{"waifu2x-ncnn-vulkan/src/main.cpp", "waifu2x-ncnn-vulkan/README.md"},
 		}},
 	}
@@ -255,6 +254,6 @@ var (
 			"lower_resolution": step.Paste("ui", "A Resize node before the upscaler"),
 		},
 		Remedies: order("vae_tiling", "half_precision", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{made("chainner/tile", cause.BatchTooLarge, "Auto halves the tile after each refusal; with a fixed size or No Tiling it stops. Transformer models (SwinIR, HAT, DAT) need many times what ESRGAN does at the same tile.", "Closing and opening the chain: models stay loaded until chaiNNer restarts.", "chaiNNer/backend/src/nodes/impl/upscale/tiler.py", theirs("vae_tiling", "half_precision", "lower_resolution")...)},
+		Cards: []cause.Card{made("chainner/tile", cause.BatchTooLarge, "Memory grows with the tile. Auto halves it after each refusal; with a fixed size or No Tiling chaiNNer stops. Transformer models (SwinIR, HAT, DAT) need many times what ESRGAN does at the same tile size.", "", "chaiNNer/backend/src/nodes/impl/upscale/tiler.py", theirs("vae_tiling", "half_precision", "lower_resolution")...)},
 	}
 )

@@ -19,15 +19,15 @@ var (
 			"cpu_offload":         step.Paste("python", "pipeline.models[\"slat_flow_model\"].cpu(); torch.cuda.empty_cache()   # before decode_slat; .cuda() again before the next run"),
 			"efficient_attention": step.Paste("env", "export ATTN_BACKEND=xformers   # or flash-attn; before the import"),
 		},
-		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move models that are done to RAM", "lower_resolution": "A smaller texture"},
-		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps", "lower_resolution"), Like: []*program.Program{&Objects},
+		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
+		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out while decoding the object, after it was made",
-				"Both flow models were done; the mesh decoder works on a grid that grows with the object's surface, at 256 cubed, while all models of the pipeline still lie on the card: TRELLIS states 16 GB. Objects that fill their box need most, so that other images may work.", "Fewer sampling steps: they were over.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
-			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out while it made the GLB: filling holes and baking the texture", "The object was made. Its mesh is rendered from hundreds of views to find holes and paint the texture, beside the pipeline's models.", "Fewer sampling steps: they were over.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
-			trained("trellis/step", "Training splits a batch by batch_split; sparse objects differ in size, so that it may die at a random step.", "More cards: batch_size_per_gpu is that of one.", "TRELLIS/configs/generation/slat_flow_img_dit_L_64l8p2_fp16.json",
-				cure("lower_batch_size", "Smaller parts of a batch", "text", "In the JSON: twice the `batch_split` (4), then half of `batch_size_per_gpu` (8).", "Slower.")),
-			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the card at once (pipeline.cuda()) and states 16 GB; it has no switch for less.", "Smaller input images: they are scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
+			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of graphics memory while decoding the object",
+				"The mesh decoder works on a sparse grid of 256 cubed that grows with the object's surface, while all models of the pipeline are still on the card. TRELLIS states 16 GB; objects that fill their box need the most.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
+			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of graphics memory while it made the GLB", "The mesh is rendered from hundreds of views to fill holes and bake the texture, beside the pipeline's models.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
+			trained("trellis/step", "It failed in a training step. `batch_split` cuts a batch into parts; sparse objects differ in size, so it can fail at any step.", "", "TRELLIS/configs/generation/slat_flow_img_dit_L_64l8p2_fp16.json",
+				cure("lower_batch_size", "Raise `batch_split`, then lower the batch size", "text", "In the JSON config: twice the `batch_split` (default 4), then half of `batch_size_per_gpu` (default 8).", "Slower.")),
+			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the card at once (pipeline.cuda()) and states 16 GB; it has no switch for less.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
 		},
 	}
 	// Hunyuan3D is Tencent's, version 2.
@@ -41,12 +41,12 @@ var (
 			"use_smaller_model": step.Paste("text", "The shape alone, without texture: `--disable_tex` (6 GB instead of 16); API server: without `--enable_tex`."),
 			"lower_resolution":  step.Paste("python", "mesh = pipeline(image=image, octree_resolution=256, num_chunks=8000)[0]   # your own call; 384: 3.4 times as many points"),
 		},
-		Titles:   map[string]string{"use_smaller_model": "The shape without the texture"},
+		Titles:   map[string]string{"use_smaller_model": "Make the shape without the texture"},
 		Remedies: order("lowvram_mode", "use_smaller_model", "cpu_offload", "lower_resolution"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out in the texture stage[[ ({total})]]", "Shape alone needs 6 GB, shape and texture together 16, as its README has it: two more diffusion models lie beside the shape's.", "A coarser mesh alone: the texture models are what fills it.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
-			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out while it made the surface from the latents", "The grid has octree_resolution cubed points, worked off num_chunks at a time: 512 has eight times as many as 256.", "Fewer steps: they were over.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
-			made("hunyuan3d/run", cause.ModelTooLarge, "The page loads shape, texture and, with `--enable_t23d`, text-to-image models together; 6 GB do for the shape, 16 with texture.", "Smaller input images: they are scaled anyway.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
+			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out of graphics memory[[ ({total})]] in the texture stage", "By its README the shape alone needs 6 GB, shape and texture together 16: texture adds two diffusion models.", "", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
+			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of graphics memory while it made the surface", "The grid has `octree_resolution` cubed points, computed `num_chunks` at a time: 512 has eight times as many as 256.", "Fewer steps: they cost time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
+			made("hunyuan3d/run", cause.ModelTooLarge, "The page loads shape, texture and, with `--enable_t23d`, text-to-image models together; the shape needs 6 GB, 16 with texture.", "A smaller input image: it is scaled anyway.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	// InstantMesh is Tencent's.
@@ -55,16 +55,16 @@ var (
 		Proofs:  []string{"InstantMesh/"},
 		Sources: program.Sources{"InstantMesh/run.py": "--export_texmap --save_video --view --diffusion_steps", "InstantMesh/README.md": "CUDA_VISIBLE_DEVICES"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("text", "Without `--save_video` and `--export_texmap`: both render or bake beside the model; in run.py `chunk_size = 5` for 20."),
+			"lower_batch_size":  step.Paste("text", "Leave out `--save_video` and `--export_texmap`, which render and bake beside the model; in run.py `chunk_size = 5` in place of 20."),
 			"use_smaller_model": step.Paste("shell", "python run.py configs/instant-mesh-base.yaml examples/hatsune_miku.png   # your own image; NeRF instead: instant-nerf-base.yaml"),
 			"multi_gpu":         step.Paste("text", "app.py takes two cards by itself where it sees them (diffusion on the first, reconstruction on the second): do not hide one with CUDA_VISIBLE_DEVICES."),
 			"lower_resolution":  step.Paste("text", "In the config: `grid_res: 64` (128 there), then `texture_resolution: 512`."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "The base model", "lower_batch_size": "Without video and texture"},
+		Titles:   map[string]string{"use_smaller_model": "Use the base model", "lower_batch_size": "Leave out video and texture"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out while it made the mesh or its video", "The images were made. The grid (128 cubed) and the frames of the video are rendered by the reconstruction model, 20 at a time.", "Fewer diffusion steps: they were over.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			made("instantmesh/run", cause.ModelTooLarge, "Two models take turns: Zero123++ makes six views, the large reconstruction model the mesh; run.py lets go of the first before the second, the page keeps both.", "Smaller input images: they are scaled anyway.", "InstantMesh/run.py", theirs("use_smaller_model", "multi_gpu", "lower_batch_size")...),
+			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of graphics memory while it made the mesh or its video", "The reconstruction model computes the grid (128 cubed) and renders the frames of the video, 20 at a time.", "Fewer diffusion steps: they cost time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			made("instantmesh/run", cause.ModelTooLarge, "Zero123++ makes six views, then the large reconstruction model the mesh. run.py frees the first before the second; the page keeps both on the card.", "A smaller input image: it is scaled anyway.", "InstantMesh/run.py", theirs("use_smaller_model", "multi_gpu", "lower_batch_size")...),
 		},
 	}
 	// TripoSR is Stability's and Tripo's.
@@ -73,14 +73,14 @@ var (
 		Proofs:  []string{"TripoSR/", "tsr/system.py", "tsr/models/"},
 		Sources: program.Sources{"TripoSR/run.py": "--chunk-size --mc-resolution --device --bake-texture --texture-resolution"},
 		Steps: steps{
-			"lower_batch_size": step.Paste("text", "Add `--chunk-size 2048` to your command of run.py (default 8192; 0 works without chunks); the page: `set_chunk_size(2048)` in gradio_app.py."),
+			"lower_batch_size": step.Paste("text", "Add `--chunk-size 2048` to your command of run.py (default 8192; 0 turns chunks off); the page: `set_chunk_size(2048)` in gradio_app.py."),
 			"lower_resolution": step.Paste("text", "Add `--mc-resolution 128` (default 256: eight times as many points); with `--bake-texture` also `--texture-resolution 1024`."),
 			"cpu_offload":      step.Paste("text", "Add `--device cpu`."),
 		},
-		Titles:   map[string]string{"cpu_offload": "Run it on the processor"},
+		Titles:   map[string]string{"cpu_offload": "Run it on the CPU"},
 		Costs:    map[string]string{"cpu_offload": "Slower: a minute or two an image."},
 		Remedies: order("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"), Like: []*program.Program{&Objects},
-		Cards: []cause.Card{made("triposr/run", cause.BatchTooLarge, "It needs about 6 GB with its defaults: the grid of `--mc-resolution` cubed, worked off in chunks.", "Smaller input images: they are scaled to 512 pixels anyway.", "TripoSR/README.md", theirs("lower_batch_size", "lower_resolution", "cpu_offload")...)},
+		Cards: []cause.Card{made("triposr/run", cause.BatchTooLarge, "It needs about 6 GB with its defaults. The grid has `--mc-resolution` cubed points, computed `--chunk-size` at a time.", "A smaller input image: it is scaled to 512 pixels anyway.", "TripoSR/README.md", theirs("lower_batch_size", "lower_resolution", "cpu_offload")...)},
 	}
 	// PIFuHD makes people.
 	PIFuHD = program.Program{
@@ -91,7 +91,7 @@ var (
 			"lower_resolution": step.Paste("shell", "python -m apps.simple_test -r 256   # with your own -i and -o; default 512: eight times as many points"),
 		},
 		Remedies: order("lower_resolution", "close_other_apps"), Like: []*program.Program{&Objects},
-		Cards: []cause.Card{made("pifuhd/run", cause.BatchTooLarge, "Its README wants 8 GB. The image goes in at 1024 x 1024 whatever its size is; the mesh's grid has `-r` cubed points.", "A smaller image file: it is scaled to 1024 pixels.", "pifuhd/README.md", theirs("lower_resolution", "close_other_apps")...)},
+		Cards: []cause.Card{made("pifuhd/run", cause.BatchTooLarge, "Its README asks for 8 GB. The image goes in at 1024 x 1024 whatever its size; the grid of the mesh has `-r` cubed points.", "A smaller image file: it is scaled to 1024 pixels anyway.", "pifuhd/README.md", theirs("lower_resolution", "close_other_apps")...)},
 	}
 	// AlphaPose finds joints of many people.
 	AlphaPose = program.Program{
@@ -103,11 +103,11 @@ var (
 			"use_smaller_model": step.Paste("text", "A FastPose checkpoint on ResNet-50 at 256x192; `--detector yolox-s` where it is supported."),
 			"lower_num_workers": step.Paste("text", "`--qsize 128` (default 1024 results wait in RAM); Windows or a single process: `--sp`. Training: `--nThreads 4` (default 60)."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "Fewer images and persons at a time", "lower_num_workers": "A shorter queue"},
+		Titles:   map[string]string{"lower_batch_size": "Lower `--detbatch` and `--posebatch`", "lower_num_workers": "Shorten the queue (`--qsize`)"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			made("alphapose/run", cause.BatchTooLarge, "Detector and pose network share the card: 5 images at a time for the one, up to 64 PERSONS for the other, so that crowded images decide.", "A shorter queue: it lies in RAM.", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
-			filledRAM("alphapose/queue", "Up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch: it counts on the card.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
+			made("alphapose/run", cause.BatchTooLarge, "Detector and pose network share the card. By default the detector takes 5 images at a time, the pose network up to 64 persons, so crowded images need the most.", "", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
+			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch: it saves graphics memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
 		},
 	}
 	// OpenPose is CMU's, in C++ on Caffe.
@@ -120,9 +120,9 @@ var (
 			"use_smaller_model": step.Paste("text", "`--model_pose COCO` needs less than BODY_25 (2 GB with its defaults); without `--face` and `--hand`; `--scale_number 1`."),
 			"cpu_offload":       step.Paste("text", "Another card: `--num_gpu 1 --num_gpu_start 1`; the CPU build for none."),
 		},
-		Titles:   map[string]string{"lower_resolution": "A smaller net resolution", "cpu_offload": "Another card, or the processor"},
+		Titles:   map[string]string{"lower_resolution": "Lower `--net_resolution`", "cpu_offload": "Use another card, or the CPU build"},
 		Costs:    map[string]string{"lower_resolution": "Small or far people are missed.", "use_smaller_model": "No feet; no face and hands."},
 		Remedies: order("lower_resolution", "use_smaller_model", "close_other_apps", "cpu_offload"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{made("openpose/net", cause.BatchTooLarge, "The network's own resolution decides, not the image's size: 4 GB do for the body with the defaults, face and hands add to it, four scales at high resolution take 10 GB and more. Caffe built without cuDNN needs several times as much.", "A smaller video: it is scaled to `--net_resolution`.", "openpose/doc/05_faq.md", theirs("lower_resolution", "use_smaller_model", "close_other_apps")...)},
+		Cards: []cause.Card{made("openpose/net", cause.BatchTooLarge, "`--net_resolution` decides, not the size of the image: the body needs up to 4 GB with the defaults, face and hands add to it, four scales at high resolution take 10 GB and more. Caffe built without cuDNN needs several times as much.", "A smaller video: it is scaled to `--net_resolution` anyway.", "openpose/doc/05_faq.md", theirs("lower_resolution", "use_smaller_model", "close_other_apps")...)},
 	}
 )
