@@ -61,5 +61,5 @@ func Settled(c *ledger.Case, of string) bool {
 	case Pictures:
 		return slices.Contains(pictures, work)
 	}
-	return false
+	return of == Sound && work == "audio"
 }

@@ -25,7 +25,7 @@ func clipInRAM(c *ledger.Case) bool {
 
 var (
 	morePageFile = cause.Cure{
-		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
+		Fix: "raise_pagefile", Title: "Enlarge the page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
 		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart.",
 	}
 	// Cards read PyTorch's message where its figures or its frames are
@@ -33,8 +33,8 @@ var (
 	Cards = []cause.Card{
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "ran out of the computer's RAM, most likely while an image model was loading",
-			Means:    "This is the computer's RAM, not the graphics card. [[{windows} ]]So small a piece is refused only when nearly all is promised already. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded, and a checkpoint can lie in RAM twice for a moment. How much RAM you have is not in the line.",
+			Headline: "ran out of system memory (RAM), most likely while loading an image model",
+			Means:    "This is system memory (RAM), not the graphics card. [[{windows} ]]Such a small request fails only when nearly all of it is committed. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded; a checkpoint can be in RAM twice for a moment. The log does not show how much RAM there is.",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
 				if !onLinux(c) {
@@ -42,13 +42,13 @@ var (
 				}
 				return out
 			},
-			Not: "Low-VRAM modes (they put more into RAM), smaller images, tiles: it failed before an image was begun.",
+			Not: "Low-VRAM modes: they put more into RAM.",
 			Cures: []cause.Cure{
 				morePageFile,
 				{Fix: "add_swap", If: onLinux},
-				{Fix: "close_other_apps", Title: "Restart the computer, load before all else", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
-				{Fix: "close_other_apps", Title: "End what else uses RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
-				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making images."},
+				{Fix: "close_other_apps", Title: "Restart the computer, and load the model first", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
+				{Fix: "close_other_apps", Title: "End other programs that use RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
+				{Fix: "use_smaller_model", Title: "Use a smaller file of the model", Told: "Use the pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making images."},
 			},
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
@@ -56,44 +56,45 @@ var (
 			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(untraced, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece, which no computer has",
 			Means:    "No input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another version.",
-			Not:      "Closing programs, a smaller batch, 16 bit, a larger card: the number is wrong, not the memory.",
+			Not:      "Closing programs, a larger card: no card has that much.",
 			Cures: []cause.Cure{
-				{Fix: "fix_shape", Title: "Look at what goes into the failing call", Kind: "python", Told: "A negative count, NaN, a wrong type or a swapped order of dimensions shows at once.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
-				{Fix: "upgrade_version", Title: "A compiled extension: build it again", Cost: "some minutes", Told: "Against the PyTorch and CUDA that are installed now, from the version of its source that the program asks for; then run the program's own example, to see whether it is the data."},
-				{Fix: "cpu_offload", Title: "See where the number comes from", Cost: "slower, once", Kind: "shell", Told: "One call at a time: the traceback then ends at the call that asked. Where it can run on the CPU, the error there mostly names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
+				{Fix: "fix_shape", Title: "Print the inputs of the failing call", Kind: "python", Told: "Look for a negative count, NaN, a wrong type or swapped dimensions.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
+				{Fix: "upgrade_version", Title: "If it is a compiled extension: rebuild it", Cost: "some minutes", Told: "Build it with the PyTorch and CUDA that are installed now, from the source version that the program asks for; then run the program's own example to rule out the data."},
+				{Fix: "cpu_offload", Title: "Find the call that asked for it", Cost: "slower, once", Kind: "shell", Told: "With this the traceback ends at the failing call. If it can run on the CPU, the error there usually names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
 		},
 		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
-			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
+			Headline: "asked for {asked} in one piece: the card has {total}",
+			Means:    "The program held only {held} at that moment, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit floats, for example a matrix of {side} x {side}. Usual reasons: a whole data set or test set in one batch, an image or volume at full size, attention over too many tokens, all items compared with all, or (N, 1) broadcast with (N).",
 			Figures:  pieceFigures,
 			Not:      "Closing programs, allocator settings: the empty card is too small.[[ 16 bit: still {beyond}.]]",
 			Cures: []cause.Cure{
-				{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "python", Told: "The last line of your own code in the traceback makes it; the dimension that is near {side}, or a factor of it, is the culprit.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
-				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Told: "Move one batch at a time to the card, and compute all-against-all in blocks of rows.", Ways: []cause.Way{
-					{For: "A data set", Text: "leave it on the CPU and move each batch: `for x, y in loader: x = x.cuda()`"},
+				{Fix: "lower_batch_size", Title: "Make that input smaller, or process it in parts", Ways: []cause.Way{
+					{For: "Images, volumes, video", Text: "half the width and height, crops or tiles, fewer frames; attention takes a sixteenth then"},
+					{For: "A whole data set or test set", Text: "use a DataLoader and move each batch (`x = x.cuda()`); evaluate under `torch.no_grad()`"},
+					{For: "Text", Text: "truncate the longest input"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
-					{For: "Images, text", Text: "half the sides is a quarter of the tokens, and a sixteenth of what attention writes down"},
 				}, Cost: "Slower."},
-				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
+				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "That is the last line of your own code in the traceback. Look for the dimension that is larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
+				{Fix: "upgrade_version", Title: "If a library makes it: update the library", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix.", Cost: "Some time."},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
 			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-			Headline: "asked for {asked} in one piece: an einsum that writes down a whole matrix",
-			Means:    "The card has {total}, and only {mine} of it was in use. `einsum` multiplies everything by everything; the usual place is the attention of older Stable Diffusion code, whose matrix grows with the square of the pixels (twice the sides: 16 times). Hires. fix or an odd size often tips it over. The log does not name the program.",
-			Not:      "`max_split_size_mb`, closing programs: no such piece is to be had on this card.",
+			Headline: "asked for {asked} in one piece, in an einsum over a whole matrix",
+			Means:    "The card has {total}, and this program used {mine} of it. The usual place of such an `einsum` is the attention of older Stable Diffusion code, whose score matrix grows with the square of the pixels (twice the width and height: 16 times), for example with Hires. fix. The log does not name the program.",
+			Not:      "`max_split_size_mb`, closing programs: the single request is too large.",
 			Cures: []cause.Cure{
-				{Fix: "efficient_attention", Title: "An attention that writes no matrix", Ways: []cause.Way{
+				{Fix: "efficient_attention", Title: "Use memory-efficient attention", Ways: []cause.Way{
 					{For: "AUTOMATIC1111", Text: "in `webui-user.bat`: `set COMMANDLINE_ARGS=--opt-sdp-attention` (PyTorch 2; before: `--xformers`), beside what stands there"},
 					{For: "diffusers", Text: "PyTorch 2 does it by itself; with 1.x `pipe.enable_xformers_memory_efficient_attention()`"},
 					{For: "Your own code", Text: "`torch.nn.functional.scaled_dot_product_attention(q, k, v)` instead of the two einsums"},
 				}, Cost: "None; usually faster."},
-				{Fix: "lower_resolution", Title: "Smaller, and multiples of 64", Told: "Half of both sides: a sixteenth of {asked}, {sixteenth}. Hires. fix at 1.5 instead of 2, or upscale in tiles afterwards.", Cost: "Detail, or one step more."},
-				{Fix: "vae_tiling", Title: "If it was the VAE: tiles", Told: "AUTOMATIC1111: the extension Tiled VAE. diffusers: `pipe.vae.enable_tiling()`.", Cost: "Some seconds."},
+				{Fix: "lower_resolution", Title: "Lower the image size", Told: "Half the width and height takes a sixteenth of {asked}, {sixteenth}. Use Hires. fix at 1.5 instead of 2, or upscale in tiles afterwards.", Cost: "Detail, or one step more."},
+				{Fix: "vae_tiling", Title: "If it was the VAE: decode in tiles", Told: "AUTOMATIC1111: the extension Tiled VAE. diffusers: `pipe.vae.enable_tiling()`.", Cost: "Some seconds."},
 			},
 			Figures: pieceFigures,
 			Sources: []string{"https://github.com/AUTOMATIC1111/stable-diffusion-webui/blob/master/modules/sd_hijack_optimizations.py", "https://github.com/KohakuBlueleaf/a1111-sd-webui-lycoris/issues/33"},
@@ -207,7 +208,7 @@ var (
 		Cost: "The Mac swaps, and may become very slow.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", Title: "Less at once", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
+		Fix: "lower_resolution", Title: "Lower the batch size or the input size", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
 		Ways: []cause.Way{
 			{For: "Images or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
@@ -215,21 +216,21 @@ var (
 		},
 	}
 	macHalf = cause.Cure{
-		Fix: "half_precision", Title: "16 bit, if it runs at 32", Cost: "Images turn black with some models.",
+		Fix: "half_precision", Title: "Use 16 bit, if it runs in 32 bit", Cost: "Images turn black with some models.",
 		Ways: []cause.Way{
 			{For: "diffusers, transformers", Text: "`torch_dtype=torch.float16` in `from_pretrained`"},
 			{For: "AUTOMATIC1111", Text: "take `--no-half` out of COMMANDLINE_ARGS (`webui-user.sh`)"},
 			{For: "ComfyUI", Text: "`python main.py --force-fp16`"},
 		},
 	}
-	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and what else is large", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
-	macModel = cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
+	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and other large programs", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
+	macModel = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
 
 	MacCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
+			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. Either the model or the activations on top of it are too large for this Mac; the log does not show which.",
 			Figures:  macFigures,
 			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
@@ -242,7 +243,7 @@ var (
 		{
 			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: when.All(torchAlone, func(c *ledger.Case) bool { return c.Asked.Has() }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked Metal for {asked} in one buffer",
-			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the image or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
+			Means:    "Metal gives no single buffer of that size, however much memory is free. Such sizes usually come from attention scores stored in full, which grow with the square of tokens (pixels times frames)[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"goal": "", "share": ""}
 				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 {
@@ -250,19 +251,19 @@ var (
 				}
 				return out
 			},
-			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one buffer stays as large.",
+			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: this one buffer stays as large.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Far fewer tokens", Ways: []cause.Way{
+				{Fix: "lower_resolution", Title: "Use far fewer frames or pixels", Ways: []cause.Way{
 					{For: "Video", Text: "frames first (129 to 33 is a quarter), then half the width and height (another quarter)"},
-					{For: "Pictures", Text: "half of both sides: a quarter of the tokens, a sixteenth of the buffer"},
+					{For: "Images", Text: "half the width and height: a quarter of the tokens, a sixteenth of the buffer"},
 					{For: "Text", Text: "a shorter input"},
 				}, Cost: "Size or length."},
-				{Fix: "efficient_attention", Title: "Attention in slices", Ways: []cause.Way{
+				{Fix: "efficient_attention", Title: "Compute attention in slices", Ways: []cause.Way{
 					{For: "diffusers", Text: "`pipe.enable_attention_slicing()`"},
 					{For: "ComfyUI", Text: "`python main.py --use-split-cross-attention`"},
 					{For: "Your own code", Text: "loop over heads or blocks of queries; on Metal `scaled_dot_product_attention` can write its scores too"},
 				}, Cost: "Slower."},
-				{Fix: "use_smaller_model", Title: "A program made for Macs", Told: "Draw Things and MLX ports run several of these models with attention that is not written out.", Cost: "Another program."},
+				{Fix: "use_smaller_model", Title: "Use a program made for Macs", Told: "Draw Things and MLX ports run several of these models with memory-efficient attention.", Cost: "Another program."},
 			},
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/Tencent-Hunyuan/HunyuanVideo-I2V/issues/66"},
 		},
