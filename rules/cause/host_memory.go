@@ -17,7 +17,7 @@ var hostMemory = Rule{
 	Headline: hostHeadline,
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
-		Said(Stated, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
+		Said(Stated, "Windows error 1455: Windows has reached its commit limit (RAM plus page file), even if some RAM is free.", fact.CommitLimit),
 		Said(Stated, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
 		Said(Decisive, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
 		Said(Decisive, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
@@ -26,7 +26,7 @@ var hostMemory = Rule{
 }
 
 // HostTitle only repeats what ran out.
-const HostTitle = "The computer's own memory (RAM) ran out, not the card's"
+const HostTitle = "System memory (RAM) ran out, not the card's"
 
 // hostHeadline names whose memory it is where the message says so.
 func hostHeadline(c *ledger.Case) string {
@@ -34,7 +34,7 @@ func hostHeadline(c *ledger.Case) string {
 	case ledger.SharedMemory(c):
 		return "Shared memory (/dev/shm) is too small"
 	case c.Root(fact.CommitLimit):
-		return "Windows can promise no more memory (RAM and page file together)"
+		return "Windows reached its commit limit (RAM and page file together)"
 	case c.Root(fact.ContainerKill):
 		return "The container reached its memory (RAM) limit"
 	case c.Root(fact.SlurmKill):

@@ -87,7 +87,7 @@ func (t teller) reason() string {
 	case t.cause.ID == cause.LeakedProcess && t.Others.Has() && t.Total.Has() && outside*2 < t.Total.Bytes && outside*5 > t.Total.Bytes:
 		return ledger.Percent(t.Others, t.Total) + " of it is held outside this program"
 	case t.cause.ID == cause.Fragmentation && t.Slack.Has():
-		return t.Slack.String() + " lies unused, in pieces that are too small"
+		return t.Slack.String() + " is reserved but unused, in pieces that are too small"
 	case t.cause.ID == cause.BatchTooLarge || t.cause.ID == "":
 		if ledger.FillsAlone(t.Case) && t.Total.Has() && !t.onHost() {
 			return "this program fills it by itself"

@@ -72,7 +72,7 @@ var Clues = map[string][]cause.Clue{
 		cause.First(
 			cause.If(hugeOnHost, cause.Weak, lastPiece),
 			cause.If(onProcessor, cause.Decisive, lastPiece),
-			cause.If(onProcessor, cause.Decisive, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
+			cause.If(onProcessor, cause.Decisive, "The allocator of system memory (RAM) was refused: no graphics card is involved.")),
 		cause.First(
 			cause.If(promisedAway, cause.Fair, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
 			cause.If(freeButRefused, cause.Hint, "{free} of the card was free and {requested} was refused.")),
@@ -116,7 +116,7 @@ func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
 
 func fractionSet(c *ledger.Case) bool { return c.F().Limit != nil && c.Root(fact.TorchAlloc) }
 
-const lastPiece = "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need."
+const lastPiece = "{requested} of system memory (RAM) was refused; that is only the last request, not the whole need."
 
 // freeButRefused: Windows refuses while VRAM is free when RAM and page file
 // are promised away.
