@@ -104,7 +104,7 @@ func (s shortage) card(name, of string) cause.Card {
 	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Means: s.means, Not: s.not, Sources: []string{s.source}}
 	for _, fix := range s.fixes {
 		cure := cause.Cure{Fix: fix}
-		if fix == "raise_pagefile" || fix == "add_swap" && slices.Contains(s.fixes, "raise_pagefile") {
+		if other := map[string]string{"raise_pagefile": "add_swap", "add_swap": "raise_pagefile"}[fix]; other != "" && slices.Contains(s.fixes, other) {
 			cure.If = func(c *ledger.Case) bool { return c.Windows() == (fix == "raise_pagefile") }
 		}
 		k.Cures = append(k.Cures, cure)
