@@ -5,6 +5,7 @@ package apps
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -73,4 +74,17 @@ var (
 	Cards, Cure, NoCard        = cards, cure, noCard
 	Visible, InRAM, Training   = visible, inRAM, training
 	ByPhase                    = byPhase
+	SwapOrPage                 = swapOrPage
+	AtWork, Looking            = atWork, looking
 )
+
+// framed reports that a frame of the log's tracebacks has one of these in its
+// file's name or in its line of code.
+func framed(c *ledger.Case, texts ...string) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(x.File, t) || strings.Contains(x.Source, t) })
+	})
+}
+
+// wholeSong: a Demucs before 3.0.3 adds up the stems of the song on the card.
+func wholeSong(c *ledger.Case) bool { return framed(c, "estimates += out", "estimates /= totals") }

@@ -63,10 +63,10 @@ var CoquiTTS = program.Program{
 		},
 		cause.Card{
 			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
-			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Split the text, use a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
+				cure("lower_resolution", "Shorten the sentences and the reference recording", "text", "Text is cut at full stops (`split_sentences=True`, the default), so put full stops into long passages, or call `tts_to_file` once a sentence. `speaker_wav`: 6 to 10 seconds.", "Parts to join."),
 				lookAtCard,
 				cure("cpu_offload", "Run it on the CPU", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
 			},
@@ -223,7 +223,7 @@ var GPTSoVITS = program.Program{
 		},
 		cause.Card{
 			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
-			Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Slice the text, batch size 1", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
@@ -267,7 +267,7 @@ var AudioCraft = program.Program{
 		"lower_batch_size":  step.Paste("python", "for text in descriptions:   # one at a time\n    wav = model.generate([text])"),
 	},
 	Cards: cards(cause.Card{
-		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors ask for 16 GB for the medium model; small needs less.",
 		Cures: []cause.Cure{
 			cure("lower_resolution", "Generate shorter music, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
@@ -293,15 +293,33 @@ var Demucs = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() && c.Phase != "load" },
-			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "Its README states 3 GB at the least and about 7 GB with the defaults. Demucs computes a song in pieces of some seconds unless `--no-split` is given. Versions before 3.0.3 also keep the whole song and its stems on the card, so that a long file fills it.",
+			Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: func(c *ledger.Case) map[string]string {
+				if wholeSong(c) {
+					return map[string]string{"old": "This traceback is of a version before 3.0.3: it adds up the stems of the whole song on the card, so a long file fills it.", "new": ""}
+				}
+				return map[string]string{"old": "", "new": "Versions before 3.0.3 also keep the whole song and its stems on the card."}
+			},
+			Means: "[[{old} ]]Demucs computes a song in pieces of some seconds unless `--no-split` is given. Its README states 3 GB at the least and about 7 GB with the defaults.[[ {new}]]",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Shorten the segment (`--segment`)", Told: "Version 3.0.5 and later; seconds (htdemucs takes 7 at most, other models 10 or more).", Kind: "shell", Text: "demucs --segment 7 song.mp3", Cost: "Slightly worse below 10."},
-				{Fix: "upgrade_version", Title: "Update a Demucs before 3.0.5", If: func(c *ledger.Case) bool { return !c.Near("htdemucs") }, Told: "Since 3.0.3 the song stays in RAM, and 3.0.5 brought `--segment`. Or cut the file into parts of 10 minutes.", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
+				{Fix: "upgrade_version", Title: "Update Demucs", If: wholeSong, Told: "Since 3.0.3 song and stems stay in RAM. If it is still too much, add `--segment 10` (3.0.5 and later).", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
+				{Fix: "lower_resolution", Title: "Shorten the segment (`--segment`)", Told: "Version 3.0.5 and later; whole seconds (htdemucs takes 7 at most, others sound better from 10 on). With your other options:", Kind: "shell", Text: "demucs --segment 7 song.mp3", Cost: "Slightly worse below 10."},
+				{Fix: "upgrade_version", Title: "Update a Demucs before 3.0.5", If: func(c *ledger.Case) bool { return !wholeSong(c) && !framed(c, "htdemucs.py", "demucs/api.py") }, Told: "Since 3.0.3 the song stays in RAM, and 3.0.5 brought `--segment`. Or cut the file into parts of 10 minutes.", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
 				cure("cpu_offload", "Run it on the CPU", "shell", "demucs -d cpu song.mp3", "About 1.5 times the length of the song."),
 				cure("empty_cache", "Turn off PyTorch's memory cache", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
 			},
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md", "https://github.com/facebookresearch/demucs/blob/main/docs/release.md"},
+		},
+		cause.Card{
+			ID: "demucs/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("demucs") && c.Phase == "load" },
+			Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+			Means:    "The model itself did not fit.[[ {mine} of {total} is this program's.]] Versions before 3 ask for 8 GB for `demucs` and 4 GB for `tasnet`; later ones for 3 GB with a short `--segment`.",
+			Cures: []cause.Cure{
+				cure("cpu_offload", "Run it on the CPU (`-d cpu`)", "text", "Add `-d cpu` to your command: about 1.5 times the length of the song.", "Slower."),
+				{Fix: "upgrade_version", Title: "Update Demucs, and use short segments", If: func(c *ledger.Case) bool { return framed(c, "(model_path)") }, Told: "This traceback is of a version before 3. `python -m pip install -U demucs`, then `demucs --segment 7 song.mp3`.", Cost: "A download."},
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
 		},
 		cause.Card{
 			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -39,6 +40,30 @@ func whisperSizes(c *ledger.Case) map[string]string {
 		return out
 	}
 	return out
+}
+
+// whisperFits is the largest model that OpenAI's figures give this card, below
+// the one of the log.
+func whisperFits(c *ledger.Case) map[string]string {
+	fits, own := "", whisperSizes(c)["name"]
+	for _, w := range []struct {
+		name string
+		gib  float64
+	}{{"turbo", 6.5}, {"medium", 5.5}, {"small", 2.2}, {"base", 1.2}} {
+		if strings.Contains(own, w.name) {
+			fits = ""
+		} else if fits == "" && c.Total.Has() && float64(c.Total.Bytes) > w.gib*float64(units.GiB) {
+			fits = w.name
+		}
+	}
+	if fits != "" {
+		note := ""
+		if fits == "turbo" {
+			note = "It does not translate; `medium` does."
+		}
+		return map[string]string{"fits": fits, "note": note, "unknown": ""}
+	}
+	return map[string]string{"fits": "", "note": "", "unknown": "`--model turbo` on a card of 8 GB (it does not translate), `medium` on 6, `small` on 4, `base` on 2; in code `whisper.load_model(\"small\")`."}
 }
 
 // inInt8 loads the log's own model at 8 bit.

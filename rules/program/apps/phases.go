@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -17,8 +19,20 @@ func fixes(ids ...string) []cause.Cure {
 
 // seen is what to do first where the log shows neither the card nor who holds it.
 var seen = cause.Cure{
-	Fix: "close_other_apps", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() },
-	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, close what holds it; if it is not, the next fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "close_other_apps", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() && !atWork(c) },
+	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, close what holds it; if it is not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+}
+
+// atWork: the log shows that the model was loaded and at work, so that what the
+// program does itself comes first.
+func atWork(c *ledger.Case) bool { return c.Training() || c.Phase == "inference" }
+
+// looking puts the look at the card before the cures where the phase is open,
+// and after the best of them where the program was at work.
+func looking(look cause.Cure, cures []cause.Cure) []cause.Cure {
+	after := look
+	after.If = func(c *ledger.Case) bool { return !c.Total.Has() && atWork(c) }
+	return slices.Concat([]cause.Cure{look}, cures[:1], []cause.Cure{after}, cures[1:])
 }
 
 // phase is what a program has to say of one phase; its own proof is all that the
@@ -27,7 +41,7 @@ func phase(id, headline, means, not, source string, when func(*ledger.Case) bool
 	return cause.Card{
 		ID: id, Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && ledger.NeverFits(c) == "" && when(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: headline,
-		Means: means, Not: not, Cures: append([]cause.Cure{seen}, cures...), Sources: []string{source},
+		Means: means, Not: not, Cures: looking(seen, cures), Sources: []string{source},
 	}
 }
 
@@ -73,6 +87,16 @@ func notTrained(list []cause.Remedy) []cause.Remedy {
 	for i := range list {
 		if fix := list[i].Fix; fix == "cpu_offload" || fix == "lower_batch_size" {
 			list[i].If = func(c *ledger.Case) bool { return c.Training() == (fix == "lower_batch_size") }
+		}
+	}
+	return list
+}
+
+// swapOrPage leaves the page file to Windows and swap to the rest: one of both.
+func swapOrPage(list []cause.Remedy) []cause.Remedy {
+	for i := range list {
+		if fix := list[i].Fix; fix == "raise_pagefile" || fix == "add_swap" {
+			list[i].If = func(c *ledger.Case) bool { return c.Windows() == (fix == "raise_pagefile") }
 		}
 	}
 	return list

@@ -27,7 +27,7 @@ var EasyDiffusion = program.Program{
 		"vae_tiling":       step.Paste("ui", "Image Settings: VAE Tiling"),
 	},
 	Cards: cards(cause.Card{
-		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "GPU Memory Usage, in its Settings, decides which parts of the model stay on the card: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
 		Not:      "`--medvram` and other flags of AUTOMATIC1111: Easy Diffusion has this setting instead.",
@@ -66,7 +66,7 @@ var SwarmUI = program.Program{
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/Text2Image/T2IParamTypes.cs"},
 		},
 		cause.Card{
-			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Good,
+			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "The ComfyUI that SwarmUI runs ran out of graphics memory. Its options are set on SwarmUI's page, for each backend, not in a .bat file.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Lower the resolution, one image at a time", "ui", "Resolution lower, Images 1; for video Frames fewer; refine afterwards with Refiner Do Tiling", "Less detail at once."),
@@ -91,7 +91,7 @@ var Deforum = program.Program{
 		"lowvram_mode":     step.Paste("ui", "3D mode: Depth Algorithm Midas-3-Hybrid or off (2D mode); Settings, Deforum: Keep 3D models in VRAM off"),
 	},
 	Cards: cards(cause.Card{
-		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "Deforum renders one frame after another. In 3D mode a depth model is on the card beside Stable Diffusion, and RAFT where optical flow is on.",
 		Not:   "Fewer frames: each needs the same memory.",
 		Cures: []cause.Cure{
@@ -128,20 +128,24 @@ var Dreambooth = program.Program{
 		"cpu_offload":            step.Paste("ui", "Parameters: Step Ratio of Text Encoder Training 0"),
 	},
 	Cards: cards(cause.Card{
-		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "sd-dreambooth-extension/training", Kinds: onCard, Said: []string{"sd_dreambooth_extension", "Injecting trainable lora", "OOM Detected, reducing batch/grad size", "Preparing dataset with buckets"}, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
-		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that is on the card too.{checkpointed} ]]Without LoRA all weights are trained, and training the text encoder may not work below 12 GB.",
+		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that is on the card too. ]][[{checkpointed} ]][[{lora} ]]Training the text encoder as well may not work below 12 GB.",
 		Figures: func(c *ledger.Case) map[string]string {
-			if slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.HasSuffix(x.File, "torch/utils/checkpoint.py") }) {
-				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it.", "checkpointing": ""}
+			out := map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on", "lora": "Without LoRA all weights are trained.", "use": "Use LORA"}
+			if framed(c, "torch/utils/checkpoint.py") {
+				out["checkpointed"], out["checkpointing"] = "Gradient checkpointing is on already: the traceback runs through it.", ""
 			}
-			return map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on"}
+			if c.Near("Injecting trainable lora") {
+				out["lora"], out["use"] = "LoRA is on already.", ""
+			}
+			return out
 		},
 		Not:   "Fewer training steps: each needs the same memory.",
 		Later: "If all that fails, train a LoRA with kohya's sd-scripts: the web UI's model is not on the card then.",
 		Cures: []cause.Cure{
+			{Fix: "optimizer_8bit", Title: "Set 8-bit AdamW, fp16 and batch size 1", Told: "In Parameters: [[{use}, ]]Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Batch Size 1, Class Batch Size 1,[[ {checkpointing},]] Use EMA off, Step Ratio of Text Encoder Training 0.", Cost: "Slower; likeness may suffer."},
 			{Fix: "restart_session", Title: "Restart the web UI and train at once", Told: "Close the web UI, check with `nvidia-smi` that the card is empty, start it and train before you generate an image. Save Preview(s) Frequency: 0.", Cost: "Free."},
-			{Fix: "optimizer_8bit", Title: "Use LoRA, batch size 1 and 8-bit AdamW", Told: "In Parameters: Use LORA, Batch Size 1, Class Batch Size 1, Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers,[[ {checkpointing},]] Use EMA off, Step Ratio of Text Encoder Training 0.", Cost: "Slower; likeness may suffer."},
 			{Fix: "lower_resolution", Title: "Lower Max Resolution", Told: "Three quarters of the present value (384 for 512) is 0.56 of the pixels.", Cost: "Less detail learned."},
 		},
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py", "https://github.com/d8ahazard/sd_dreambooth_extension/issues/658"},

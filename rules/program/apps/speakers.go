@@ -19,7 +19,7 @@ func spoken(name string) cause.Card {
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "One or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, one request at a time.", Cost: "several pieces to join"},
 			lookAtCard,
-			{Fix: "half_precision", Title: "Run it at 16 bit", Told: "If it has a switch for it (`--half`, `--fp16`, `use_fp16`): the log does not show how it runs now.", Cost: "hardly any quality"},
+			{Fix: "half_precision", Title: "Run it at 16 bit", Told: in16(name), Cost: "hardly any quality"},
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/blob/main/docs/en/inference.md", "https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -27,19 +27,35 @@ func spoken(name string) cause.Card {
 
 // unloaded is what they share where the model itself found no room.
 func unloaded(name string) cause.Card {
-	return cause.Card{
+	half := cause.Cure{Fix: "half_precision", Title: "Load it at 16 bit", Told: in16(name), Cost: "hardly any quality"}
+	k := cause.Card{
 		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it loaded its models[[ ({total})]]",
 		Means:    "It failed while weights were put on the card. Such programs keep several models there: a language model, one for the sound, often one for the voice.[[ {mine} of {total} is its own.]]",
 		Not:      "Shorter text or a shorter reference: the models are loaded first.",
 		Cures: []cause.Cure{
-			lookAtCard,
-			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "If it has a switch for it (`--half`, `--fp16`, `use_fp16=True`): half of 32 bit. The log does not show how it loads now.", Cost: "hardly any quality"},
+			lookAtCard, half,
 			{Fix: "cpu_offload", Title: "Use a smaller checkpoint, or the CPU", Told: "A smaller checkpoint of the family, if there is one; else `device` cpu.", Cost: "many times slower on the CPU"},
 		},
 		Sources: []string{"https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
+	if name == "index-tts" || name == "cosyvoice" {
+		k.Cures[0], k.Cures[1] = k.Cures[1], k.Cures[0] // 32 bit by default
+	}
+	return k
+}
+
+// in16 is how a program runs at 16 bit: IndexTTS2 and CosyVoice take 32 by
+// default.
+func in16(name string) string {
+	switch name {
+	case "index-tts":
+		return "`IndexTTS2(..., use_fp16=True)` (off by default); webui.py: `--fp16`, if `python webui.py -h` lists it."
+	case "cosyvoice":
+		return "`fp16=True` where the model is made: `AutoModel(model_dir=..., fp16=True)`, `CosyVoice2(model_dir, fp16=True)`; off by default."
+	}
+	return "If it has a switch for it (`--half`, `--fp16`): the log does not show how it runs now."
 }
 
 // speaker is one of them.

@@ -86,7 +86,7 @@ func esrganTiles(c *ledger.Case) []step.Step {
 	}
 	script := "inference_realesrgan.py"
 	own := step.Typed(c, script)
-	if own == nil && c.Near("inference_realesrgan_video") {
+	if own == nil && framed(c, "inference_realesrgan_video") {
 		return []step.Step{{Kind: "text", Text: "Add `--tile " + size + "` to your command (then half of it), and `--num_process_per_gpu 1`."}}
 	}
 	if own == nil {
@@ -110,9 +110,9 @@ const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/
 var uvrSettings = cause.Cure{
 	Fix: "lower_resolution", Title: "Lower the segment size or batch size", Cost: "Slower.",
 	Ways: []cause.Way{
-		{For: "Demucs", Text: "Segments 10 instead of Default, then 5"},
-		{For: "MDX-Net", Text: "Segment Size 128 instead of 256, then 64; Batch Size 1"},
-		{For: "VR Architecture", Text: "Batch Size 1 (Default chooses by itself), no TTA, no High-End Process"},
+		{For: "Demucs", Text: "{demucs}"},
+		{For: "MDX-Net", Text: "{mdx}"},
+		{For: "VR Architecture", Text: "{vr}"},
 	},
 }
 
@@ -160,7 +160,7 @@ var UVR = program.Program{
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
-			ID: "uvr/card", Kinds: ortKinds, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "UVR works on a song in segments: their size and the batch size decide how much graphics memory it needs.[[ {mine} of {total} was its own.]]",
 			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},
@@ -170,3 +170,20 @@ var UVR = program.Program{
 }
 
 func inUVR(c *ledger.Case) bool { return c.In("uvr") }
+
+// uvrProcess are the settings of the method that its error log names, or of all.
+func uvrProcess(c *ledger.Case) map[string]string {
+	out := map[string]string{"demucs": "Segments 10 instead of Default, then 5", "mdx": "Segment Size half of the present value (default 256), then a quarter; Batch Size 1", "vr": "Batch Size 1 (Default chooses by itself), no TTA, no High-End Process"}
+	for word, own := range map[string]string{"Process: Demucs": "demucs", "Process: MDX-Net": "mdx", "Process: VR Arc": "vr"} {
+		if !c.Near(word) {
+			continue
+		}
+		for other := range out {
+			if other != own {
+				out[other] = ""
+			}
+		}
+		break
+	}
+	return out
+}

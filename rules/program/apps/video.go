@@ -32,6 +32,7 @@ func pictures(without ...string) map[string][]cause.Remedy {
 		cause.HostMemory:          cause.InOrder("raise_pagefile", "add_swap", "use_lower_quant", "close_other_apps"),
 		cause.Unknown:             cause.InOrder("lowvram_mode", "lower_resolution", "close_other_apps", "use_smaller_model"),
 	}
+	swapOrPage(out[cause.HostMemory])
 	for id, list := range out {
 		out[id] = slices.DeleteFunc(list, func(r cause.Remedy) bool { return slices.Contains(without, r.Fix) })
 	}
@@ -90,7 +91,7 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "[[It asked for {asked} more with {mine} of {total} its own. ]]WanGP's profiles decide how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Here it was {profile}.]] The rest is for the work, which grows with frames times pixels.",
 			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },
@@ -169,7 +170,7 @@ var HunyuanVideo = program.Program{
 			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: each card holds the transformer, 26 GB at 16 bit, and the Llama text encoder, 16 GB[[; {mine} of {total} were in use on this one]].",
 			Not:      "More cards alone: each holds all the weights.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Run on one card with CPU offload", Told: "Without torchrun and the two degrees; keep your other options:", Kind: "shell", Text: "python sample_video.py --use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
+				{Fix: "cpu_offload", Title: "Run on one card with CPU offload", Told: "Without torchrun and the two degrees; your other options stay:", Steps: hunyuanAlone, Cost: "Slower; 60 GB of RAM."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
@@ -193,6 +194,12 @@ var (
 	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
 )
 
+// hunyuanAlone is the reader's own command on one card.
+func hunyuanAlone(c *ledger.Case) []step.Step {
+	own := step.Edited(c, step.Typed(c, "sample_video.py"), step.Change{Flag: "--nproc_per_node", Drop: true}, step.Change{Flag: "--ulysses-degree", Drop: true}, step.Change{Flag: "--ring-degree", Drop: true}, step.Change{Flag: "--use-cpu-offload"})
+	return []step.Step{{Kind: "shell", Text: "python sample_video.py " + own}}
+}
+
 // CogVideo is its own scripts on diffusers.
 var CogVideo = program.Program{
 	Remedies: pictures("use_lower_quant"),
@@ -206,7 +213,7 @@ var CogVideo = program.Program{
 		"lower_resolution": step.Paste("python", "pipe(prompt, num_frames=49)   # CogVideoX 1.5: 81 at most, 8n+1"),
 	},
 	Cards: cards(cause.Card{
-		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "The memory figures in CogVideoX's README are with CPU offload, VAE slicing and VAE tiling on. Without them the peak is about three times as high.",
 		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",

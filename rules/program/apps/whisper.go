@@ -33,7 +33,7 @@ var Transcribers = program.Program{
 // Whisper is OpenAI's own.
 var Whisper = program.Program{
 	Name: "openai-whisper", Shown: "Whisper",
-	Commands: []string{"whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit"},
+	Commands: []string{"whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit", "lower_batch_size": "Decode with one beam"},
 	Proofs:  []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
 	Like:    []*program.Program{&Transcribers},
 	Sources: program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
@@ -52,11 +52,11 @@ var Whisper = program.Program{
 			If: func(c *ledger.Case) bool {
 				return c.Phase == "load" || !c.Near("in transcribe", "decode_with_fallback")
 			},
-			Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
 			Means: "It failed while a model was put on the card. OpenAI's figures: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A script that loads a model while it still holds another needs room for both.",
 			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
 			Cures: []cause.Cure{
-				cure("use_smaller_model", "Use a smaller model", "text", "`--model turbo` on a card of 8 GB (it does not translate), `medium` on 6, `small` on 4, `base` on 2; in code `whisper.load_model(\"small\")`.", "More errors."),
+				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[`{fits}` fits this card by OpenAI's figures: `--model {fits}`, in code `whisper.load_model(\"{fits}\")`, in an app the same name.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
 				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model; large: about 3 GB", "Hardly any accuracy; faster."),
 				lookAtCard,
 			},
@@ -64,11 +64,11 @@ var Whisper = program.Program{
 		},
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
-			Cause: cause.ModelTooLarge, Weight: cause.Good,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
 			Means: "It failed while transcribing. Whisper reads 30 seconds at a time, so the model counts more than the length of the audio. On the command line it keeps five beams by default, each with a decoder cache of its own.",
 			Not:   "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
-				{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` needs 6 GB, `medium` 5, `small` 2; in code `whisper.load_model(\"medium\")`.", Kind: "shell", Text: "whisper audio.mp3 --model medium", Cost: "More errors."},
+				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[`{fits}` fits this card by OpenAI's figures (turbo 6 GB, medium 5, small 2): `--model {fits}`, in code `whisper.load_model(\"{fits}\")`.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
 				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
 				lookAtCard,
 			},
@@ -104,7 +104,7 @@ func behind(own steps, fronts ...*program.Program) steps {
 
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
-	Name: "faster-whisper", Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
+	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
 	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
@@ -184,7 +184,7 @@ var FasterWhisper = program.Program{
 		},
 		cause.Card{
 			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
-			Cause: cause.ModelTooLarge, Weight: cause.Good,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Means: "It failed while transcribing, after the model was loaded. Whisper reads 30 seconds at a time: the model, its precision and the beams decide, and what other programs take on the card.",
 			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
 			Cures: []cause.Cure{
@@ -228,7 +228,7 @@ const ctranslate2Code = "https://github.com/Softcatala/whisper-ctranslate2/blob/
 
 // WhisperCTranslate2 is faster-whisper as a command with the options of OpenAI's.
 var WhisperCTranslate2 = program.Program{
-	Name: "whisper-ctranslate2", Work: "audio", Edits: "flags", Language: "python",
+	Name: "whisper-ctranslate2", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Work: "audio", Edits: "flags", Language: "python",
 	Commands: []string{"whisper-ctranslate2"},
 	Proofs:   []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
 	Like:     []*program.Program{&Transcribers},
@@ -275,12 +275,10 @@ var WhisperX = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
-			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Likely,
+			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Means: "It failed in diarization, which names the speakers with models of its own. In a script the Whisper and the alignment model are still on the card unless you deleted them; the command line deletes them itself.",
 			Cures: []cause.Cure{
-				{Fix: "empty_cache", Title: "Delete the other models first", If: func(c *ledger.Case) bool {
-					return !c.Near("whisperx/__main__.py", "bin/whisperx", "whisperx/transcribe.py")
-				}, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
+				{Fix: "empty_cache", Title: "Delete the other models first", If: ownScript, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
 				{Fix: "cpu_offload", Title: "Run diarization on the CPU", Ways: []cause.Way{{For: "Script", Text: "`DiarizationPipeline(..., device=\"cpu\")`, with the token that you pass now."}, {For: "Command line", Text: "`--device cpu --compute_type int8`, which runs all stages there."}}, Cost: "Much slower."},
 				lookAtCard,
 			},
@@ -288,19 +286,17 @@ var WhisperX = program.Program{
 		},
 		cause.Card{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
-			Cause: cause.RetainedMemory, Weight: cause.Likely,
+			Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Means: "It failed in alignment, which uses a second model (wav2vec2) beside Whisper. A segment is aligned in one piece, so memory grows with its length.",
 			Cures: []cause.Cure{
-				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: func(c *ledger.Case) bool {
-					return !c.Near("whisperx/__main__.py", "bin/whisperx", "whisperx/transcribe.py")
-				}, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
+				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: ownScript, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
 				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no word timestamps."),
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/blob/main/whisperx/alignment.py"},
 		},
 		cause.Card{
 			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
-			Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed in the Whisper model, on CTranslate2, which gives no figures. WhisperX decodes `batch_size` pieces of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script: `model.transcribe(audio, batch_size=4)`. On the command line:", Kind: "shell", Text: "whisperx audio.wav --batch_size 4", Cost: "Slower."},
@@ -310,6 +306,11 @@ var WhisperX = program.Program{
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/315", "https://github.com/m-bain/whisperX/issues/504"}, Solved: 1,
 		},
 	),
+}
+
+// ownScript: not WhisperX's command line, which deletes finished models itself.
+func ownScript(c *ledger.Case) bool {
+	return !framed(c, "whisperx/__main__.py", "bin/whisperx", "whisperx/transcribe.py", "whisperx.exe")
 }
 
 // WhisperASR is the web service in a container.

@@ -17,8 +17,8 @@ var (
 		Name: "cleanrl", Shown: "CleanRL", Work: "data", Edits: "flags", Titles: bufferTitle, Costs: bufferCosts,
 		Proofs: []string{"cleanrl/", "cleanrl_utils/", "dqn_atari.py", "sac_continuous_action.py", "ppo_atari_envpool.py", "c51_atari.py", "sac_atari.py", "rainbow_atari.py", "ppg_procgen.py"},
 		Steps: steps{
-			"lower_batch_size":  say("`--buffer-size 200000` (default a million for Atari): four frames of 84 x 84 take about 28 KB per step."),
-			"half_precision":    say("The Atari scripts set `optimize_memory_usage=True`, which keeps each frame once; set it in your own script as well (with `handle_timeout_termination=False`)."),
+			"lower_batch_size":  say("Add `--buffer-size 200000` to your command (default a million for Atari): four frames of 84 x 84 take about 28 KB per step, so 5.3 GiB (10.5 where the next ones are kept too)."),
+			"half_precision":    say("Set `optimize_memory_usage=True, handle_timeout_termination=False` in the call of `ReplayBuffer`, as dqn_atari.py and c51_atari.py do: the next observations are not kept twice."),
 			"lower_num_workers": say("PPO: lower `--num-envs` or `--num-steps` (steps of all environments are on the card until the update), and raise `--num-minibatches`."),
 			"lower_resolution":  say("Frames of 84 x 84, grey, as bytes (uint8), scaled in the network."),
 		},
@@ -27,7 +27,10 @@ var (
 		means:  "The networks are small. PPO keeps num_envs x num_steps observations on the card and learns from one of `--num-minibatches` parts at a time.",
 		fixes:  []string{"kill_stale_process", "lower_num_workers", "lower_resolution"},
 		source: "cleanrl/cleanrl/ppo_atari.py",
-	}), one(shortage{means: replay, fixes: []string{"lower_batch_size", "half_precision", "lower_resolution", "add_swap"}, source: "cleanrl/cleanrl/dqn_atari.py"}))
+	}), []shortage{
+		{id: "frames", said: []string{"dqn_atari.py", "c51_atari.py"}, means: "The replay buffer usually takes most: a million frames of 84 x 84 x 4 bytes are 26.3 GiB. Since February 2022 these scripts keep each observation once (`optimize_memory_usage=True`).", fixes: []string{"lower_batch_size", "raise_pagefile", "add_swap", "close_other_apps"}, source: "cleanrl/cleanrl/dqn_atari.py"},
+		{means: replay, fixes: []string{"lower_batch_size", "half_precision", "add_swap"}, source: "cleanrl/cleanrl/dqn_atari.py"},
+	})
 
 	Tianshou = of(program.Program{
 		Name: "tianshou", Shown: "Tianshou", Work: "data", Edits: "code", Titles: bufferTitle, Costs: bufferCosts,

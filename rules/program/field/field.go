@@ -4,6 +4,8 @@
 package field
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -101,7 +103,11 @@ func (s shortage) card(name, of string) cause.Card {
 	}
 	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Means: s.means, Not: s.not, Sources: []string{s.source}}
 	for _, fix := range s.fixes {
-		k.Cures = append(k.Cures, cause.Cure{Fix: fix})
+		cure := cause.Cure{Fix: fix}
+		if other := map[string]string{"raise_pagefile": "add_swap", "add_swap": "raise_pagefile"}[fix]; other != "" && slices.Contains(s.fixes, other) {
+			cure.If = func(c *ledger.Case) bool { return c.Windows() == (fix == "raise_pagefile") }
+		}
+		k.Cures = append(k.Cures, cure)
 	}
 	return k
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -78,8 +79,8 @@ func stepped(c *ledger.Case) bool {
 
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
-	Fix: "kill_stale_process", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() },
-	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, an earlier run, a notebook or another user holds it; if not, the next fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "kill_stale_process", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
+	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, an earlier run, a notebook or another user holds it; if not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phaseCard is what a program has to say of one phase. The program's own proof
@@ -87,7 +88,7 @@ var look = cause.Cure{
 func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: cardFull, If: when, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-		Headline: headline, Means: means, Not: not, Cures: append([]cause.Cure{look}, cures...), Sources: []string{source},
+		Headline: headline, Means: means, Not: not, Cures: apps.Looking(look, cures), Sources: []string{source},
 	}
 }
 

@@ -152,12 +152,13 @@ var (
 	// OpenNMTPy is the PyTorch one.
 	OpenNMTPy = program.Program{
 		Name: "opennmt-py", Shown: "OpenNMT-py", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"onmt_train", "onmt_translate"},
-		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
+		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -tgt_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
 		Proofs:  []string{"onmt/", "OpenNMT-py", "onmt_train", "cuda OOM - batch removed"},
 		Steps: spelling{
 			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "# 2.0 and later; before: -batch_type tokens -batch_size 2048 on the command line\nbatch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
 			"lower_context":          onmt("Preprocess again with `-src_seq_length 50 -tgt_seq_length 50`: what is longer is left out.", "# 2.0 and later; before: -src_seq_length 50 -tgt_seq_length 50 in preprocess.py\ntransforms: [filtertoolong]\nsrc_seq_length: 150\ntgt_seq_length: 150"),
-			"mixed_precision":        onmt("A smaller model: `-rnn_size 256 -word_vec_size 256`, `-layers 2`, a vocabulary of 30,000 (`-src_vocab_size` in preprocess.py). 16 bit came with later versions.", "model_dtype: fp16"),
+			"mixed_precision":        config("model_dtype: fp16   # 2.0 and later"),
+			"use_smaller_model":      onmt("Half of the present `-rnn_size` and `-word_vec_size`, fewer `-layers`, or a smaller vocabulary (`-src_vocab_size`, `-tgt_vocab_size` in preprocess.py): weights, gradients and Adam's state shrink with it.", "# half of the present values; a new training\nhidden_size: 512   # before 3.0: rnn_size\nword_vec_size: 512\nlayers: 4"),
 			"gradient_checkpointing": config("use_ckpting: [ffn, mha]   # 3.0 and later"),
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),
 		},
@@ -165,7 +166,7 @@ var (
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			saying(stepOf("opennmt-py", "This is a warning: that batch was left out, and training goes on. A few do no harm; many mean that long sentences are not learned.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"),
-			stepOf("opennmt-py", "With `batch_type: sents`, the default, `batch_size` counts sentences, padded to the longest; with `tokens` it is a cap. Weights, gradients and Adam's state grow with layers and vocabulary, the output scores with tokens x vocabulary.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "lower_context", "mixed_precision"),
+			stepOf("opennmt-py", "With `batch_type: sents`, the default, `batch_size` counts sentences, padded to the longest; with `tokens` it is a cap. Weights, gradients and Adam's state grow with layers and vocabulary, the output scores with tokens x vocabulary.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "use_smaller_model", "lower_context", "mixed_precision"),
 		},
 	}
 	// Marian reserves its workspace in advance.

@@ -199,7 +199,7 @@ var (
 			"cpu_offload":      step.Paste("text", "`--flag_force_cpu` (slow)."),
 		},
 		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video", "cpu_offload": "Run it on the CPU"},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("liveportrait/frames", "It reads all frames of the driving (and source) video into RAM and keeps every result until the video is written: 2.7 MB a frame at 1280 x 720, several times over.", "", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
@@ -253,7 +253,7 @@ var (
 			"lower_batch_size": step.Paste("text", "`--batch_size 4` (default 8; realtime 20)."),
 			"lower_resolution": step.Paste("text", "A smaller or shorter video: all of its frames are in RAM."),
 		},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("lower_resolution", "raise_pagefile", "add_swap"), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("musetalk/step", "It failed in training. Its README counts, on each of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "", "MuseTalk/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
@@ -272,7 +272,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use the 256-pixel version (1.5)", "stream_dataset": "Process the video in parts", "lower_batch_size": "Use the efficient config"},
 		Costs:    map[string]string{"use_smaller_model": "Teeth and lips are less sharp.", "stream_dataset": "Joining the parts.", "lower_batch_size": "Slightly worse."},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "raise_pagefile", "add_swap"), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "raise_pagefile", "add_swap")), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("latentsync/step", "It failed in training. Its README counts 23 GB for stage 1, 30 for stage 2, 55 for stage 2 at 512 x 512, with a batch of one clip of 16 frames.", "", "LatentSync/README.md", theirs("lower_batch_size")...),

@@ -56,7 +56,7 @@ var (
 		Sources: program.Sources{"InstantMesh/run.py": "--export_texmap --save_video --view --diffusion_steps", "InstantMesh/README.md": "CUDA_VISIBLE_DEVICES"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("text", "Leave out `--save_video` and `--export_texmap`, which render and bake beside the model; in run.py `chunk_size = 5` in place of 20."),
-			"use_smaller_model": step.Paste("shell", "python run.py configs/instant-mesh-base.yaml examples/hatsune_miku.png   # your own image; NeRF instead: instant-nerf-base.yaml"),
+			"use_smaller_model": step.Paste("text", "Command line, which also frees the diffusion model before the mesh: `python run.py configs/instant-mesh-base.yaml IMAGE.png`. Page: set `config_path` at the top of app.py to `configs/instant-mesh-base.yaml`."),
 			"multi_gpu":         step.Paste("text", "app.py takes two cards by itself where it sees them (diffusion on the first, reconstruction on the second): do not hide one with CUDA_VISIBLE_DEVICES."),
 			"lower_resolution":  step.Paste("text", "In the config: `grid_res: 64` (128 there), then `texture_resolution: 512`."),
 		},

@@ -160,7 +160,7 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			paperPart("segmentation-models/decoder", []string{"segmentation_models_pytorch/decoders/", "segmentation_models_pytorch/unet/", "segmentation_models_pytorch/base/modules.py"}, cause.BatchTooLarge, "ran out in the decoder, which works at up to the full image size",
-				"The last decoder blocks work at half and at full image size, so batch x height x width decides; half the side is a quarter. In training every block's activations are kept, and in validation too unless it runs under `torch.no_grad()`.", "A smaller encoder alone: these layers belong to the decoder.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+				"The last decoder blocks work at half and at full image size, so batch x height x width decides; half the side is a quarter. In training every block's activations are kept, and in validation too unless it runs under `torch.no_grad()`.", "", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 			paperStep("segmentation-models/step", "Memory grows with batch x height x width, in 32 bit unless autocast is used.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}
@@ -217,7 +217,7 @@ var (
 		Remedies: ways("lower_batch_size", "mixed_precision", "lower_resolution"), Like: []*program.Program{&trainer.SparseConv},
 		Cards: []cause.Card{
 			paperPart("openpcdet/dense", []string{"height_compression.py", "pointpillar_scatter.py", "base_bev_backbone.py", ".dense()"}, cause.BatchTooLarge, "ran out where the point cloud becomes a dense map",
-				"Here the sparse voxels become a dense map of the whole range: batch x channels x (range / voxel size) squared, however many points there are. Half the voxel size is four times the map.", "Fewer points: the map has the range's size.", "OpenPCDet/pcdet/models/backbones_2d/base_bev_backbone.py",
+				"Here the sparse voxels become a dense map of the whole range: batch x channels x (range / voxel size) squared, however many points there are. Half the voxel size is four times the map.", "", "OpenPCDet/pcdet/models/backbones_2d/base_bev_backbone.py",
 				append(own("lower_batch_size"), cause.Cure{Fix: "lower_resolution", Title: "Use a smaller range or larger voxels", Kind: "text", Text: "In the dataset's YAML: `POINT_CLOUD_RANGE` and `VOXEL_SIZE`.", Cost: "Far or small objects may be missed."})...),
 			paperStep("openpcdet/step", "Memory grows with the voxels of all scenes in the batch; two-stage models (PV-RCNN) also sample points for each proposal. Scenes differ, so it can fail at any step.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "OpenPCDet/tools/train.py", own("lower_batch_size", "mixed_precision", "lower_resolution")...),
 		},

@@ -40,7 +40,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller model", "lower_resolution": "Use a smaller input image", "vae_tiling": "Restore in tiles (--tile)"},
 		Costs:    map[string]string{"vae_tiling": "Slower; seams hardly show (--tile_overlap 32).", "lower_resolution": "Less detail."},
 		Remedies: ways("vae_tiling", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: notInside([]cause.Card{paperRun("swinir/whole", cause.BatchTooLarge, "Without `--tile` an image goes in whole, with 180 channels at the input's size in every layer (60 in the lightweight model). Its pixels decide.", "A smaller scale factor: most work is done at the input's size.", "SwinIR/main_test_swinir.py", own("vae_tiling", "lower_resolution", "use_smaller_model")...)}),
+		Cards: notInside([]cause.Card{paperRun("swinir/whole", cause.BatchTooLarge, "Without `--tile` an image goes in whole, with 180 channels at the input's size in every layer (60 in the lightweight model). Its pixels decide.", "", "SwinIR/main_test_swinir.py", own("vae_tiling", "lower_resolution", "use_smaller_model")...)}),
 	}
 	// KAIR trains SwinIR, VRT, RVRT and USRNet.
 	KAIR = program.Program{

@@ -40,7 +40,7 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Less detail.", "cpu_offload": "Slower."},
 		Remedies: ways("cpu_offload", "lower_batch_size", "mixed_precision"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			paperPart("torch-ngp/preload", []string{"nerf/provider.py", "in dataloader", "self.images.to("}, cause.BatchTooLarge, "ran out while loading all images onto the card", "`--preload` (set by `-O`) keeps every image on the card: width x height x 8 to 16 bytes each. This happens before the first ray is computed.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
+			paperPart("torch-ngp/preload", []string{"in dataloader", "self.images.to(", "self.images = "}, cause.BatchTooLarge, "ran out while loading all images onto the card", "`--preload` (set by `-O`) keeps every image on the card: width x height x 8 to 16 bytes each.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
 			paperStep("torch-ngp/step", "Memory grows with the rays of a step and the samples on each. With `-O` (`--preload`) the images are on the card as well.", "", "torch-ngp/main_nerf.py", own("lower_batch_size", "cpu_offload", "mixed_precision")...),
 			paperRun("torch-ngp/render", cause.BatchTooLarge, "Rendering an image works on `--max_ray_batch` rays at a time unless `--cuda_ray` is set; a mesh on a grid of 256 points a side. In training `--num_rays` decides.", "", "torch-ngp/main_nerf.py", cause.Cure{Fix: "lower_batch_size", Title: "Render in smaller parts (--max_ray_batch)", Kind: "text", Text: "Images: `--max_ray_batch 1024` (default 4096; without `--cuda_ray`). Mesh: a lower `resolution` in the call of `save_mesh` (default 256). Training: halve `--num_rays`.", Cost: "Slower, or coarser."}, cause.Cure{Fix: "cpu_offload"}),
 		},
@@ -139,7 +139,7 @@ var (
 		Remedies: ways("lower_batch_size", "use_smaller_model"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("tensorf/upsample", []string{"upsample_volume_grid", "up_sampling_VM", "up_sampling_Vector", "updateAlphaMask", "getDenseAlpha"}, cause.ModelTooLarge, "ran out while the grid was made finer",
-				"At the steps of `upsamp_list` the grid grows up to `--N_voxel_final`, and the optimizer is made again for it.", "A smaller batch alone: it is the grid that grows here.", "TensoRF/configs/lego.txt", own("use_smaller_model", "lower_batch_size")...),
+				"At the steps of `upsamp_list` the grid grows up to `--N_voxel_final`, and the optimizer is made again for it.", "", "TensoRF/configs/lego.txt", own("use_smaller_model", "lower_batch_size")...),
 			paperStep("tensorf/step", "Memory grows with the rays and the samples along each, which follow the grid. The grid grows at the steps of `upsamp_list`, so it can fail late.", "Fewer training images: rays are drawn from RAM.", "TensoRF/opt.py", own("lower_batch_size", "use_smaller_model")...),
 		},
 	}
