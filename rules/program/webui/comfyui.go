@@ -29,10 +29,11 @@ var ComfyUI = program.Program{
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI",
-		"comfy/model_management.py", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
+		"comfy/model_management.py", "loaded completely ", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
 	Beside: map[string][]string{
 		"Error occurred when executing": {":"},
+		"loaded completely ":            {"true", "false"},
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {

@@ -19,6 +19,17 @@ var (
 	killed = []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill}
 )
 
+// uncounted: cudaMallocAsync keeps what was freed in a pool that its message does
+// not count (c10/cuda/CUDAMallocAsyncAllocator.cpp), so the rest of the card is
+// not proved to be held by others.
+func uncounted(c *ledger.Case) bool { return c.Root(fact.TorchAsync) }
+
+// crowded: others hold a large part of the card, or most likely do where the pool
+// is not counted: with what it asked for the program would fill less than half.
+func crowded(c *ledger.Case) bool {
+	return ledger.Crowded(c) && (!uncounted(c) || customNode(c) == "" && 2*(c.Mine.Bytes+ledger.Requested(c)) < c.Total.Bytes)
+}
+
 // ofCard lets cards about a card be silent where the computer's own memory was
 // refused, whose words are alike, and where others hold a large part of the card.
 func ofCard(cards []cause.Card) []cause.Card {
@@ -29,7 +40,7 @@ func ofCard(cards []cause.Card) []cause.Card {
 		}
 		also := k.If
 		k.If = func(c *ledger.Case) bool {
-			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && !carvedOut(c) && !ledger.Crowded(c) && (also == nil || also(c))
+			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && !carvedOut(c) && !crowded(c) && (also == nil || also(c))
 		}
 	}
 	return cards
@@ -97,12 +108,10 @@ func allOnCardFlag(c *ledger.Case) map[string]string {
 
 var comfyCore = []cause.Card{
 	{
-		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]: it was started with {flag}",
 		Means:    "`{flag}` {keeps}. Models that are not in use are not moved to RAM[[; {mine%} of the card is ComfyUI's own now]].",
 		Figures:  allOnCardFlag,
-		Not:      "More RAM: with this flag ComfyUI does not use it.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start without `{flag}`", Told: "ComfyUI then moves models that are not in use to RAM.", Steps: comfyStart("", step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--highvram", Drop: true}), Cost: "Some seconds for each run; more RAM."},
 			smallerFile,
@@ -111,8 +120,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/cli_args.py"},
 	},
 	{
-		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in attention and tries again in smaller slices",
 		Means:    "This is a warning: split attention did not fit[[ beside {part} of weights]], so ComfyUI empties the cache and repeats that call in smaller slices, which is slow. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
 		Figures:  partLoaded,
@@ -123,6 +131,20 @@ var comfyCore = []cause.Card{
 		},
 		Later:   "If the steps are too slow: try a smaller image.",
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "9621"},
+	},
+	{
+		ID: "comfyui/vae-closed", Kinds: []fact.Kind{fact.ComfyVAE}, Said: []string{"Press any key to continue"},
+		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "closed while it ran the VAE again in tiles; most likely RAM ran out",
+		Means:    "The whole image did not fit through the VAE, so the VAE is run again in tiles. After that line the program ended without an error of its own (\"Press any key to continue\" comes from the script that started it), as it does when RAM and page file are used up.",
+		Cures: []cause.Cure{
+			largerPageFile,
+			{Fix: "vae_tiling", Title: "Turn on Never OOM for the VAE (always tiled)", If: inForge, Cost: "Some seconds."},
+			{Fix: comfyTiles.Fix, Title: comfyTiles.Title, Told: comfyTiles.Told, Cost: comfyTiles.Cost, If: when.Not(inForge)},
+			closeForRAM,
+		},
+		Sources: []string{comfyCode + "comfy/sd.py", "https://github.com/lllyasviel/stable-diffusion-webui-forge/issues/1382"},
 	},
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
@@ -140,12 +162,11 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "could not decode the result, although it decodes in tiles",
-		Means:    "Sampling was done, and the node decodes in tiles; one tile still did not fit.[[ {asked} was asked for and {free} was free.]] The tiles are too large for the VRAM that is left, or other models are still on the card.[[ {amd}]]",
+		Means:    "It failed in a VAE that decodes in tiles; one tile still did not fit.[[ {asked} was asked for and {free} was free.]] The tiles are too large for the VRAM that is left, or other models are still on the card.[[ {amd}]]",
 		Figures:  amdScratch,
-		Not:      "Fewer steps: sampling was done.",
+		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "In the node that decodes: half of the present tile size; for a video VAE also half of temporal_size.", Cost: "Slower; small tiles can show seams."},
 			{Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
@@ -154,11 +175,10 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py", comfyThread + "5759"},
 	},
 	{
-		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled(", "common_ksampler", "sample_custom"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image, even in tiles",
-		Means:    "Sampling was done. The VAE failed on the whole image, ComfyUI tried again in tiles, and one tile did not fit either. Most often the card is nearly full of models that were not unloaded, or of another program; with video a tile of many frames can also be too large.",
-		Not:      "Fewer steps: sampling was done.",
+		Means:    "The VAE failed on the whole image, ComfyUI tried again in tiles, and one tile did not fit either. Most often the card is nearly full of models that were not unloaded, or of another program; with video a tile of many frames can also be too large.",
+		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, then 128; for a video VAE temporal_size 16, then 8.", Cost: "Slower; small tiles can show seams."},
 			comfyKeepFree, comfyUnload,
@@ -166,8 +186,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "12823", comfyThread + "2431"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not encode the input image or clip",
 		Means:    "The VAE was turning an input image or clip into a latent[[, {retried}]]. Its memory grows with the size and number of the images that go in; a photo of 12 megapixels or a clip of 100 frames can be too much. If the first run works and the next fails, models of the first are probably still on the card.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"retried": retriedEncoding(c)} },
@@ -180,8 +199,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
 	{
-		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"},
-		Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"}, Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the sampled clip",
 		Means:    "The video VAE failed, which turns the sampled latent into frames. It takes many frames at once, each at full size, so decoding can need more than sampling did.",
 		Not:      "Fewer steps: the VAE needs the same.",
@@ -192,20 +210,18 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "nodes.py", comfyThread + "5759"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
-		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the finished image",
-		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]Its memory grows with the pixels and the batch and can be more than sampling took.",
-		Not:      "Fewer steps: sampling was done.",
+		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "could not decode the image",
+		Means:    "The VAE failed, which turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]Its memory grows with the pixels and the batch and can be more than sampling took.",
+		Not:      "Fewer steps: it failed in the VAE.",
 		Cures:    []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
 		Sources:  []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "2431"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in Upscale Image (using Model)",
 		Means:    "This node works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. It copies all input images to the card at once. So the card was most likely full of other models, or the input (many frames, or a large image) is too large.",
-		Not:      "Looking for a tile setting: this node has none and has tried the smallest.",
+		Not:      "Looking for a tile setting: this node has none.",
 		Cures: []cause.Cure{
 			comfyUnload,
 			{Fix: "lower_resolution", Title: "Fewer or smaller images at a time", Told: "A clip in batches of some frames (frame_load_cap in Load Video); a large image scaled down first, or a 2x model in place of a 4x one.", Cost: "Several runs, or a smaller result."},
@@ -214,8 +230,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy_extras/nodes_upscale_model.py"},
 	},
 	{
-		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not run the text encoder",
 		Means:    "It failed on the prompt. T5-XXL (Flux, SD 3.5) takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. CLIP of SD 1.5 and SDXL is below 2 GB: there other models or programs fill the card.",
 		Not:      "VAE tiles, fewer steps: it failed in the text encoder.",
@@ -227,8 +242,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py"},
 	},
 	{
-		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed in a ControlNet. Each is one more model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) that runs beside the main model.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -238,34 +252,30 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/controlnet.py"},
 	},
 	{
-		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"}, Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in basic, split or sub-quadratic attention",
 		Means:    "The traceback shows split, sub-quadratic or basic attention[[, which asked for {asked}]]. It writes out a score matrix that grows with the square of the pixels; PyTorch's fused attention needs no such matrix.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
-		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"}, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "Split attention computes beforehand what it needs: even in its smallest slices that is more than is free on the card. The message names the largest square image that would fit now.",
 		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "The limit follows from what is free at that moment.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
-		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("},
-		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
+		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("}, Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory while it moved a model to the card",
 		Means:    "It failed while weights went to the card. ComfyUI plans such a move by what is free and splits a model that is too large. So most often something else took memory meanwhile, or LoRA patches were computed on top.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). Close a second ComfyUI, games, browsers.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Restart ComfyUI, close what else uses the card", Told: "A second ComfyUI, games, browsers: `nvidia-smi` lists them (Windows also: Task Manager, Details, column Dedicated GPU memory).", Cost: "Free."},
 			comfyKeepFree, smallerFile,
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"}, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "This ComfyUI uses dynamic VRAM, the loader of 2026, which pages weights in while it works. A refused request then mostly means that the work on the image is too large, or that the loader freed memory too late.",
 		Not:   "`--lowvram`: it does nothing under dynamic VRAM.",
 		Cures: []cause.Cure{
@@ -276,8 +286,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyThread + "13598", comfyThread + "14396", "https://github.com/Comfy-Org/ComfyUI/pull/14480"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step of a video model",
 		Means:    "It failed in a sampling step of a video model. [[It asked for {asked} more, on a card of {total}. ]]Activations grow with width times height times frames, and all frames are on the card at once.",
 		Not:      "Fewer steps: each needs the same memory.",
@@ -285,8 +294,20 @@ var comfyCore = []cause.Card{
 		Sources:  []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
-		If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/never-fits", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		Headline: "asked for {asked} in one piece, on a card of {total}",
+		Means:    "Most likely this is the score matrix of attention, which PyTorch writes out where it has no fused kernel for the card and which grows with the square of the pixels: half the width and height needs a sixteenth. In image to image the loaded image sets the size.",
+		Not:      "`--lowvram`, fp8 files, closing programs: one request is larger than the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Scale the input image down, or lower the resolution", Told: "Image to image: Scale Image to Total Pixels, 1.0 megapixels, behind Load Image. Text to image: half the width and height in the Empty Latent node, batch_size 1. Video: fewer frames first.", Cost: "Less detail; upscale afterwards in tiles."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."},
+			{Fix: "upgrade_version", Title: "Update PyTorch and the driver", Told: "Fused kernels for Intel and AMD cards came with later versions of both.", Cost: "Half an hour.", If: func(c *ledger.Case) bool { return c.Backend != "cuda" }},
+			comfyTiles,
+		},
+		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "7004"},
+	},
+	{
+		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step",
 		Means:    "The message has no sizes; the traceback shows a sampling step.[[ {part} of the model's weights were on the card by ComfyUI's plan, the rest in RAM.]] Most likely the activations did not fit: they grow with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Figures:  partLoaded,
@@ -295,8 +316,7 @@ var comfyCore = []cause.Card{
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
-		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`},
-		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`}, If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step, which asked for {asked} more. ComfyUI fits the weights to the card before it samples, so most likely the activations did not fit: they grow with pixels and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Not:      "Fewer steps: each needs the same memory.",

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var (
@@ -20,8 +21,8 @@ var (
 		Cost: "Slight loss of quality.",
 	}
 	keepLess = cause.Cure{
-		Fix: "close_other_apps", Title: "Close other programs, keep no cache",
-		Told: "Close browser and games. ComfyUI since April 2025: `--cache-none` keeps no results in RAM.", Cost: "Every run computes all nodes again.",
+		Fix: "close_other_apps", Title: "Start with `--cache-none`, close other programs",
+		Told: "It keeps no results of nodes in RAM (ComfyUI since April 2025).", Cost: "Every run computes all nodes again.",
 	}
 	// fewerInRAM is for arrays of NumPy, which are images there.
 	fewerInRAM = cause.Cure{Fix: "lower_batch_size", Title: "Process fewer frames or images at a time", Told: "Load Video (VHS): frame_load_cap 50, with skip_first_frames 0, 50, 100 and so on, then join the parts; or load smaller frames (custom_width, custom_height).", Cost: "Several runs.", If: func(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc) }}
@@ -42,6 +43,12 @@ var directML = []step.Change{{Flag: "--directml"}, {Flag: "--lowvram"}, {Flag: "
 
 func comfyDirectML(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }
 
+// notImages is a cure where no array of NumPy, which is images, was refused.
+func notImages(k cause.Cure) cause.Cure {
+	k.If = func(c *ledger.Case) bool { return !c.Kind(fact.NumpyAlloc) }
+	return k
+}
+
 // notOn is a cure of another system than one.
 func notOn(system string, k cause.Cure) cause.Cure {
 	k.If = func(c *ledger.Case) bool { return c.Reader.OS != system }
@@ -61,8 +68,7 @@ func amdScratch(c *ledger.Case) map[string]string {
 // comfyHost are cards on the computer's own memory, and on a Mac's.
 var comfyHost = []cause.Card{
 	{
-		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer},
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not pin system memory (RAM) for its weights",
 		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The message says CUDA, but RAM was refused. On Windows about half of the RAM can be pinned at most, however much is free.",
 		Not:      "A smaller image: RAM was refused, not VRAM.",
@@ -74,8 +80,7 @@ var comfyHost = []cause.Card{
 		Sources: []string{comfyThread + "15255", comfyThread + "14940", comfyCode + "comfy/cli_args.py"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not load a model: RAM plus page file are used up (error 1455)",
 		Means:    "Windows error 1455: when ComfyUI opened the file, the commit limit (RAM plus page file) was reached. RAM that looks free in Task Manager does not count. This is not the card's memory: every model passes through system memory at about its size on disk.",
 		Not:      "`--lowvram`: it keeps more in RAM. A smaller image: the file takes the same.",
@@ -83,8 +88,7 @@ var comfyHost = []cause.Card{
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) for images or frames",
 		Means:    "ComfyUI keeps images in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, every node that changes them makes another copy, and 4x upscaling makes them 16 times as large.[[ Here {asked} was refused.]]",
 		Not:      "`--lowvram`, VAE tiles: they save VRAM, not RAM.",
@@ -96,8 +100,7 @@ var comfyHost = []cause.Card{
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-VideoHelperSuite"},
 	},
 	{
-		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...),
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was ended by the system, most likely because RAM ran out",
 		Means:    "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM: of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
 		Not:      "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
@@ -106,17 +109,15 @@ var comfyHost = []cause.Card{
 		Sources:  []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) },
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) }, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "[[A request for {asked} of system memory was refused. ]]ComfyUI reads each model into RAM at about its size on disk, keeps there what it moves off the card, and holds images and frames there as 32-bit floats.",
 		Not:      "`--lowvram`: it keeps more in RAM.",
-		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, smallerOnDisk, keepLess},
+		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, notImages(smallerOnDisk), keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
-		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image or clip on this Mac",
 		Means:    "The VAE failed, which turns the latent into pixels, many images or frames at once.[[ {asked} more was refused.]] On a Mac models, activations and all other programs share one memory.",
 		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
@@ -128,8 +129,7 @@ var comfyHost = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
 	{
-		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
-		Cause: cause.BatchTooLarge, Weight: cause.Fair,
+		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Means: "On a Mac model, activations and all other programs share one memory, and PyTorch lets a program have only part of it.",
 		Not:   "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
 		Cures: []cause.Cure{
@@ -144,8 +144,7 @@ var comfyHost = []cause.Card{
 // comfyBare are the last to speak: a message without figures or frames.
 var comfyBare = []cause.Card{
 	{
-		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil },
-		Cause: cause.RetainedMemory, Weight: cause.Strong,
+		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil }, Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, then crashed while it unloaded its models",
 		Means:    "ComfyUI ran out of graphics memory, began to unload its models, and Python was aborted (`Fatal Python error`). The abort is a crash in the driver or the loader, or RAM is full as well; the log does not show which.",
 		Cures: []cause.Cure{
@@ -156,8 +155,7 @@ var comfyBare = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
 	},
 	{
-		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a 3D convolution, most likely a video VAE",
 		Means:    "It failed in a 3D convolution (width, height and frames at once). In video models these are mostly in the VAE, so most likely the sampled frames were being decoded, or at the start an input was being encoded. Its memory grows with width x height x frames. The lines above the paste name the node.",
 		Not:      "Fewer steps: the VAE needs the same.",
@@ -172,8 +170,17 @@ var comfyBare = []cause.Card{
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/cli_args.py", "https://github.com/kijai/ComfyUI-HunyuanVideoWrapper"},
 	},
 	{
-		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
-		Cause: cause.Unknown, Weight: cause.Fair,
+		ID: "comfyui/uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(uncounted, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "{mine} of {total} is in tensors, and {asked} more was refused. The message does not split up the rest: this allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, and other programs may hold part of it.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames, in the node that failed", Told: "Its name stands behind \"Error occurred when executing\", or it has a red frame. Half the width and height, batch_size 1, tiles where it has them; video: fewer frames first.", Cost: "A smaller result."},
+			comfyUnload, lookAround,
+		},
+		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/c10/cuda/CUDAMallocAsyncAllocator.cpp", comfyCode + "execution.py"},
+	},
+	{
+		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Cause: cause.Unknown, Weight: cause.Fair,
 		Headline: "ran out of graphics memory; the log does not name the node",
 		Figures: func(c *ledger.Case) map[string]string {
 			if c.Kind(fact.TorchAsync) {

@@ -10,7 +10,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-const wanWrapper = "https://github.com/kijai/ComfyUI-WanVideoWrapper/"
+const (
+	wanWrapper = "https://github.com/kijai/ComfyUI-WanVideoWrapper/"
+	seedVR2    = "https://github.com/numz/ComfyUI-SeedVR2_VideoUpscaler/blob/main/"
+)
+
+var seedSmaller = cause.Cure{Fix: "lower_resolution", Title: "Lower the resolution of the result, or batch_size", Told: "In SeedVR2 Video Upscaler. batch_size is the number of frames at once (4n+1): 5, then 1.", Cost: "A smaller result; less steady motion at 1."}
 
 // ownModel is a custom node that runs a model with its own code: nothing of
 // ComfyUI's loader or sampler is among the frames.
@@ -45,8 +50,7 @@ func ownFigures(c *ledger.Case) map[string]string {
 // comfyNodes are cards of custom nodes.
 var comfyNodes = []cause.Card{
 	{
-		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Block swap keeps the swapped part of the video model in RAM, beside the text encoder and the other models that ComfyUI keeps there.",
 		Not:      "More blocks to swap: that needs more RAM.",
@@ -57,8 +61,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{wanWrapper + "issues/565", wanWrapper + "issues/360", wanWrapper + "issues/1986"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper"}, Unsaid: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper"}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in WanVideoWrapper",
 		Means:    "WanVideoWrapper loads and moves its model by itself, so ComfyUI's memory options hardly reach it. The node WanVideo BlockSwap decides how many weights are on the card (14B has 40 blocks); activations grow with frames and resolution.",
 		Not:      "`--lowvram`: the wrapper does not follow it.",
@@ -70,8 +73,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{wanWrapper + "blob/main/nodes.py", wanWrapper + "issues/653", wanWrapper + "issues/1644", wanWrapper + "issues/898"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode or encode the clip in WanVideo's node",
 		Means:    "WanVideo's own decode or encode node failed, not the sampler. It handles whole frames unless its tiling is on.",
 		Not:      "Fewer steps: the VAE needs the same.",
@@ -79,8 +81,7 @@ var comfyNodes = []cause.Card{
 		Sources:  []string{wanWrapper + "blob/main/nodes.py"},
 	},
 	{
-		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "It failed with a GGUF model in use. Each layer is unpacked to 16 bit on the card when it is used, LoRAs are applied during that, and activations come on top of the weights.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -91,8 +92,19 @@ var comfyNodes = []cause.Card{
 		Sources: []string{"https://github.com/city96/ComfyUI-GGUF/blob/main/nodes.py"},
 	},
 	{
-		ID: "comfyui/seedvr2", Kinds: onCard, Said: []string{"SeedVR2"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/seedvr2-vae", Kinds: onCard, Said: []string{"video_vae_v3", "Error in Phase 1 (", "Error in Phase 3 ("}, Unsaid: []string{"Error in Phase 2 ("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in the VAE of SeedVR2, the video upscaler",
+		Means:    "SeedVR2's VAE failed, which encodes the input and decodes the result, a batch of frames at once at the resolution of the result. Its memory grows with pixels times frames.",
+		Not:      "`--lowvram`: these nodes move their models by themselves.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Turn on encode_tiled and decode_tiled", Told: "In SeedVR2 (Down)Load VAE Model: both on, tile sizes 1024, then 768 or 512 (if they are on: half of the present size). Older versions of the node have no tiles: update it.", Cost: "Slower."},
+			seedSmaller,
+			comfyUnload,
+		},
+		Sources: []string{seedVR2 + "README.md", seedVR2 + "src/interfaces/vae_model_loader.py"},
+	},
+	{
+		ID: "comfyui/seedvr2", Kinds: onCard, Said: []string{"SeedVR2"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in SeedVR2, the video upscaler",
 		Means:    "SeedVR2 upscales a batch of frames at once, at the resolution of the result. Its log names the phase that failed (encoding, upscaling, decoding); each has its own setting.",
 		Not:      "ComfyUI's `--lowvram`: these nodes move their models by themselves.",
@@ -101,14 +113,13 @@ var comfyNodes = []cause.Card{
 				{For: "Encoding, Decoding", Text: "SeedVR2 VAE loader: encode_tiled and decode_tiled on, tile sizes 1024, then 768 or 512"},
 				{For: "Upscaling", Text: "SeedVR2 DiT loader: offload_device cpu, blocks_to_swap 16, then 32 (3B) or 36 (7B), swap_io_components on"},
 			}, Cost: "Slower; block swap needs RAM."},
-			{Fix: "lower_batch_size", Title: "Lower batch_size, or the resolution of the result", Told: "batch_size is the number of frames at once (4n+1): 5, then 1.", Cost: "Less steady motion at 1."},
+			seedSmaller,
 			{Fix: "use_lower_quant", Title: "Load the 3B model, or an fp8 or GGUF file", Told: "In the DiT loader; it helps in the phase Upscaling.", Cost: "Less detail."},
 		},
-		Sources: []string{"https://github.com/numz/ComfyUI-SeedVR2_VideoUpscaler/blob/main/README.md"},
+		Sources: []string{seedVR2 + "README.md"},
 	},
 	{
-		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -118,8 +129,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{"https://github.com/cubiq/ComfyUI_IPAdapter_plus"},
 	},
 	{
-		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in AnimateDiff",
 		Means:    "AnimateDiff samples all frames of a context as one batch, so memory grows with frames times pixels. Without context options that is the whole clip.",
 		Not:      "Fewer steps: each needs the same.",
@@ -130,8 +140,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved"},
 	},
 	{
-		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
-		If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "DirectML refused memory. It does not tell PyTorch how much is free: ComfyUI prints 1024 MB whatever the card has, and cannot plan what to move to RAM.[[ {full}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if _, ok := c.Fact("weights_32"); ok {
@@ -149,8 +158,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
 	},
 	{
-		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"},
-		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"}, Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image on this AMD card",
 		Means:    "The VAE failed, which turns the latent into pixels. This is a usual place on AMD: MIOpen's convolutions can take several times the workspace that NVIDIA's take, so decoding can fail where sampling worked.",
 		Not:      "Fewer steps: the VAE needs the same.",
@@ -158,8 +166,7 @@ var comfyNodes = []cause.Card{
 		Sources:  []string{comfyThread + "5341", comfyThread + "5759", comfyThread + "9547", "https://github.com/LykosAI/StabilityMatrix/pull/1469"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/own-model", Kinds: onCard, If: ownModel,
-		Cause: cause.ModelTooLarge, Weight: cause.Good,
+		ID: "comfyui/own-model", Kinds: onCard, If: ownModel, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory in the custom node {node}",
 		Means:    "The traceback ends in {node}, with none of ComfyUI's loader or sampler below it: most likely the node loads and runs its model with its own code, usually whole on the card.[[ {spilled}]]",
 		Figures:  ownFigures,

@@ -25,6 +25,11 @@ func plainDiffusers(c *ledger.Case) bool {
 	return !c.In("invokeai", "framepack", "sdnext", "fooocus", "diffusers-train", "ai-toolkit", "onetrainer", "kohya")
 }
 
+// oldAttention: diffusers before 0.15, whose attention is in cross_attention.py.
+func oldAttention(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.HasSuffix(x.File, "diffusers/models/cross_attention.py") })
+}
+
 var (
 	offloadModel = cause.Cure{
 		Fix: "cpu_offload", Title: "Offload idle components: `enable_model_cpu_offload`", Kind: "python",
@@ -43,17 +48,22 @@ var (
 		Fix: "vae_tiling", Title: "Turn on VAE tiling", Kind: "python",
 		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one image at a time", Cost: "Some seconds.",
 	}
+	oneImage = cause.Cure{
+		Fix: "lower_batch_size", Title: "Make one image at a time", If: func(c *ledger.Case) bool { return ledger.NeverFits(c) == "" && !c.Training() },
+		Told: "One prompt in a call, and no more than one image for it (a script's batch size or number of images: 1):", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls.",
+	}
+	smallerOnly = cause.Cure{
+		Fix: "lower_resolution", Title: "Lower the resolution", Told: "In the call of the pipeline: three quarters of the present `height` and `width` (multiples of 64) need a third of the score matrix; video: fewer `num_frames` first.", Cost: "Less detail.",
+	}
 	smallerCall = cause.Cure{
-		Fix: "lower_resolution", Title: "Lower the resolution, one image at a time", Kind: "python",
-		Text: "pipe(prompt, height=768, width=768, num_images_per_prompt=1)   # smaller than now; video: fewer num_frames first", Cost: "Less detail; 768 has 0.56 of the pixels of 1024.",
+		Fix: "lower_resolution", Title: "Lower the resolution, one image at a time", Told: "In the call of the pipeline: three quarters of the present `height` and `width` (0.56 of the pixels; multiples of 64), `num_images_per_prompt=1`; video: fewer `num_frames` first.", Cost: "Less detail.",
 	}
 )
 
 var diffusersCards = ofCard([]cause.Card{
 	conv3dRegression("diffusers/conv3d", when.All(of("diffusers"), plainDiffusers), tiledVAE),
 	{
-		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
 		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another, so it is enough to move each one when it runs.",
 		Not:      "A smaller image: it failed on the weights. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
@@ -61,8 +71,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
 	},
 	{
-		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it moved one component to the card",
 		Means:    "Model offload is on already; it failed while one component went to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8 GB[[; the card has {total}]].",
 		Not:      "A smaller image: it failed on the weights.",
@@ -70,17 +79,15 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
 	},
 	{
-		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"},
-		If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"}, If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the sampled clip",
 		Means:    "It failed in the video VAE[[: {asked} more was refused]]. It handles many frames at once, each at full size; without tiling this can need more than the denoising steps did.",
 		Not:      "Fewer steps: it failed in the VAE.",
-		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Fewer frames (SVD: lower decode_chunk_size)", Kind: "python", Text: "pipe(prompt, num_frames=49)   # fewer than now\n# Stable Video Diffusion: pipe(image, decode_chunk_size=2)", Cost: "A shorter clip; with SVD slight flicker."}, offloadModel},
+		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Fewer frames (SVD: lower decode_chunk_size)", Told: "In the call of the pipeline: about half of the present `num_frames`; Stable Video Diffusion: `decode_chunk_size=2`, then 1.", Cost: "A shorter clip; with SVD slight flicker."}, offloadModel},
 		Sources:  []string{diffusersDocs, "https://github.com/jeanne-wang/svd_keyframe_interpolation/issues/4"}, Solved: 1,
 	},
 	{
-		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("},
-		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image",
 		Means:    "The VAE failed, which turns the latent into pixels[[: {asked} more was refused]]. Its memory grows with the pixels and the number of images, and without offloading all other components are still on the card.",
 		Not:      "Fewer steps: it failed in the VAE.",
@@ -88,8 +95,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources:  []string{diffusersDocs, diffusersCode + "models/autoencoders/autoencoder_kl.py"},
 	},
 	{
-		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it encoded the prompt",
 		Means:    "It failed in the text encoder, before the denoising steps. Without offloading all other components are on the card beside it. T5-XXL alone is 9.8 GB at 16 bit.",
 		Not:      "A smaller image, VAE tiling: it failed in the text encoder.",
@@ -97,17 +103,15 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/flux/pipeline_flux.py"},
 	},
 	{
-		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("},
-		If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("}, If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory for the score matrix of attention",
 		Means:    "`get_attention_scores` builds the whole score matrix[[ ({asked} more was refused)]], which grows with the square of the pixels. PyTorch 2's fused attention needs none, so this runs with PyTorch 1, or with another attention processor (attention slicing and some adapters set one).",
 		Not:      "Fewer steps: each needs the same.",
-		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerCall, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
+		Cures:    []cause.Cure{oneImage, {Fix: "efficient_attention", Title: "Use memory-efficient attention", If: oldAttention, Told: "`pip install xformers`, for your PyTorch version; then, after the pipeline is made:", Kind: "python", Text: "pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "efficient_attention", Title: "Use PyTorch 2's attention", If: when.Not(oldAttention), Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerOnly, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
 		Sources:  []string{diffusersCode + "models/attention_processor.py"},
 	},
 	{
-		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory and holds more than the card has",
 		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (RAM), which is slow. Mostly all components are on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
 		Not:      "Fewer steps: each needs the same.",
@@ -244,8 +248,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/load/model_cache/model_cache.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image",
 		Means:    "Denoising was done; the VAE failed, which turns the latent into pixels[[: {asked} more was refused]]. Its memory grows with the pixels; InvokeAI since 5.6 keeps 3 GB of working memory free by default.",
 		Not:      "Fewer steps: it failed in the VAE.",
@@ -257,8 +260,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/text-encoder", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"text_encoder.py", "invocations/compel.py", `invocations\compel.py`, "text_encoder):", "(compel)", "compel_prompt"}, If: when.All(inInvoke, when.Not(ofInvoke2)),
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "invokeai/text-encoder", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"text_encoder.py", "invocations/compel.py", `invocations\compel.py`, "text_encoder):", "(compel)", "compel_prompt"}, If: when.All(inInvoke, when.Not(ofInvoke2)), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the text encoder",
 		Means:    "It failed on the prompt. T5-XXL of Flux and SD 3 has 9.8 GB at 16 bit, and models of the run before may still be on the card.[[ {mine%} of the card was InvokeAI's own.]]",
 		Not:      "A smaller image, tiled decoding: it failed in the text encoder.",
@@ -270,8 +272,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/invocations/flux_text_encoder.py", "https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/starter_models.py", "https://github.com/invoke-ai/InvokeAI/blob/v5.0.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in the upscale model",
 		Means:    "The upscale model failed, not denoising. It works in tiles, and the image and its result are in RAM; so one tile did not fit beside what is on the card.",
 		Not:      "Fewer steps: it failed in the upscale model.",
@@ -283,8 +284,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v6.0.0/invokeai/app/invocations/spandrel_image_to_image.py"},
 	},
 	{
-		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3,
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "The traceback is that of InvokeAI 3. It keeps models on the card up to its VRAM cache (2.75 GB in 3.0, 0.25 later) and moves others in as a whole; activations must fit into the rest[[; {mine} of {total} was its own]].",
 		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
@@ -296,8 +296,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v3.0.0/invokeai/app/services/config.py", "https://github.com/invoke-ai/InvokeAI/blob/v3.4.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
 		Means:    "A denoising step did not fit. Large images, control layers and reference images need more; InvokeAI since 5.6 keeps 3 GB of working memory free for it by default.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
@@ -309,8 +308,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke,
-		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of graphics memory and loads the model at 32 bit",
 		Means:    "\"Using more accurate float32 precision\": every weight takes 4 bytes instead of 2.[[ The UNet, {network} million parameters, takes {whole} and would take {half} at 16 bit.]][[ Text encoder and VAE come on top, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black images at 16 bit, and on cards without CUDA.",
 		Not:      "Editing models.yaml: \"restoring None\" and \"not a known model name\" only follow from this failure.",
@@ -323,8 +321,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
 	},
 	{
-		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
 		Means:    "This is InvokeAI 2[[; {mine} of {total} are its own]]. Stable Diffusion 1.5 has 2 GB of weights at 16 bit and 4 at 32; activations grow with width times height.",
 		Not:      "Partial loading, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
@@ -336,8 +333,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/generate.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/invoke/args.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "System memory refused[[ {asked}]]: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and also keeps the model before it there; 16 GB can be too little.",
 		Figures:  refusedWithRoom,
@@ -351,8 +347,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/issues/2182", "https://github.com/invoke-ai/InvokeAI/issues/2308"},
 	},
 	{
-		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card. On Windows RAM and page file count together.",
 		Not:      "`device_working_mem_gb`: it is for the card.",

@@ -24,8 +24,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	roomLeft("fooocus/room-left", inFooocus, fooocusLow, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
 	othersHold("fooocus/others-hold", "Fooocus", inFooocus, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
 	{
-		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil },
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "reached PyTorch's limit on this Mac, {limit}",
 		Means:    "[[{guess}. ]]{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. Fooocus runs SDXL, with about 7 GB of weights.",
 		Figures:  macLimit,
@@ -40,10 +39,9 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 }, ofCard([]cause.Card{
 	{
-		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
-		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "was refused graphics memory through DirectML",
-		Means:    "DirectML (AMD or Intel cards under Windows) does not say how much memory there is: \"Total VRAM 1024 MB\" is a placeholder, so Fooocus cannot plan. SDXL has about 7 GB of weights with its text encoders.",
+		Means:    "DirectML (AMD or Intel cards under Windows) does not say how much memory there is: Fooocus takes it for 1024 MB on every card and cannot plan. SDXL has about 7 GB of weights with its text encoders.",
 		Not:      "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start with `--always-low-vram --vae-in-cpu`", Told: "In the line of `run.bat` that starts it (try `--always-low-vram` alone first):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
@@ -53,8 +51,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
 	},
 	{
-		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...), Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for crashes like this. On Windows RAM and page file count together.[[ A request for {asked} was refused.]]",
 		Not:      "`--always-low-vram`: it keeps more in RAM.",
@@ -66,8 +63,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md", fooocusThread + "177", fooocusThread + "196", fooocusThread + "237", fooocusThread + "3522"}, Solved: 4,
 	},
 	{
-		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in Upscale or Variation",
 		Means:    "Upscale and Variation work at the size of the input image: 2x of a large image has several times the pixels that SDXL was made for.",
 		Not:      "Fewer steps: each needs the same.",
@@ -79,8 +75,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{fooocusArgs},
 	},
 	{
-		ID: "fooocus/moving", Kinds: onCard, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "fooocus/moving", Kinds: onCard, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
 		Means:    "It failed while weights went to the card. Fooocus moves SDXL in parts where the card is small, by what is free at that moment[[; {mine} of {total} was its own already]]. Most often another program took memory meanwhile, or models of the image before were still there.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
@@ -92,8 +87,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/model_management.py", fooocusArgs},
 	},
 	{
-		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Fair,
+		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "Fooocus moves weights by itself and can run SDXL in 4 GB[[; here {mine} of {total} is its own]]. On 6 GB or more it mostly fails because another program or a second Fooocus holds part of the card, or because ControlNets and Inpaint came on top.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",

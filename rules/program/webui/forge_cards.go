@@ -70,8 +70,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 }, ofCard([]cause.Card{
 	forgeMerge,
 	{
-		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
 		Means:    "The traceback (`ldm_patched`) is that of reForge, or of Forge before August 2024. It moves weights to RAM by itself and has no GPU Weights slider[[; {mine} of {total} is its own]]. Most often the activations are too large: they grow with pixels, batch size, Hires. fix and each ControlNet.",
 		Not:      "`--medvram`, `--lowvram`: it ignores both. Fewer steps: each needs the same.",
@@ -83,8 +82,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{"https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/modules_forge/initialization.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/ldm_patched/modules/args_parser.py", "https://github.com/Panchovix/stable-diffusion-webui-reForge/blob/main/extensions-builtin/sd_forge_neveroom/scripts/forge_never_oom.py"},
 	},
 	{
-		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "failed while it loaded the model[[: its plan needs {over} more VRAM than is free]]",
 		Means:    "Forge planned more weights than fit[[: {need} of model, {free_mb} free, {work_mb} kept for computing]]. The rest goes to RAM, which is normal; the error came while the parts were being moved. [[{flux}. ]]With Swap Location \"Shared\" Forge pins RAM for the card, and a refused pin also reads like this. The log shows neither that setting nor your RAM.",
 		Figures:  forgePlan,
@@ -97,8 +95,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
 	},
 	{
-		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it loaded the model",
 		Means:    "Forge puts on the card what the slider GPU Weights says[[ ({need} of model, {free_mb} free)]]. If the line [Memory Management] shows a small Remaining, the slider is too high; otherwise another program may have taken memory meanwhile.",
 		Figures:  forgePlan,
@@ -111,8 +108,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{forgeCode + "modules_forge/main_entry.py", forgeCode + "backend/memory_management.py"},
 	},
 	{
-		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image",
 		Means:    "It failed in the VAE, which turns the latent into pixels. Forge mostly retries in tiles by itself; here it did not, or the tiles did not fit beside the weights.",
 		Not:      "Fewer steps: it failed in the VAE.",
@@ -124,8 +120,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{forgeCode + "extensions-builtin/sd_forge_neveroom/scripts/forge_never_oom.py"},
 	},
 	{
-		ID: "forge/ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), If: inForge,
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "forge/ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), If: inForge, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Models pass through RAM at their size on disk (Flux with T5: 16 to 33 GB), and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
 		Not:      "Lower GPU Weights: that keeps more in RAM.",
@@ -137,8 +132,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{forgeCode + "backend/memory_management.py"},
 	},
 	{
-		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
 		Means:    "Forge keeps weights on the card up to the slider GPU Weights; activations must fit into the rest[[: {asked} more was refused with {mine} of {total} its own]].",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: each needs the same.",

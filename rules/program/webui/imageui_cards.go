@@ -46,8 +46,24 @@ var a1111Cards = slices.Concat([]cause.Card{
 	roomLeft("a1111/room-left", a1111Only, a1111Medvram, a1111Thread+"13878", a1111Thread+"10403"),
 	othersHold("a1111/others-hold", "the web UI", a1111Only, a1111Code+"memmon.py"),
 	{
-		ID: "a1111/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), If: func(c *ledger.Case) bool { return c.In("a1111") },
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "a1111/killed-docker", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Said: []string{"webui-docker-"}, If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "was ended in its container, most likely because RAM ran out",
+		Means:    "The log ends without an error of the web UI's own, as it does when the system ends a program for lack of RAM: the container's, Docker Desktop's virtual machine's or the computer's. A checkpoint is read into RAM as a whole, a .ckpt for a moment twice.",
+		Not:      "`--medvram`, `--lowvram`: they keep more in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Give Docker more RAM, or add swap", Cost: "Less RAM for other programs; swap is slow.", Ways: []cause.Way{
+				{For: "Windows", Text: "in `C:\\Users\\YOU\\.wslconfig`, section `[wsl2]`: `memory=` most of your RAM (half by default), `swap=32GB`; then `wsl --shutdown`"},
+				{For: "Mac", Text: "Docker Desktop, Settings, Resources: Memory limit"},
+				{For: "Linux", Text: "`sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`; and no `mem_limit:` in `docker-compose.yml`"},
+			}},
+			{Fix: "use_lower_quant", Title: "Use a pruned fp16 .safetensors", Told: "SD 1.5: 2 GB instead of 4 to 7, SDXL 6.5. Settings, Stable Diffusion: Checkpoints to cache in RAM 0.", Cost: "No visible difference."},
+			{Fix: "use_mmap", Title: "Load straight to the card: `--lowram`", Told: "In `docker-compose.yml`, at the end of your service's `CLI_ARGS=`.", Cost: "VRAM while loading."},
+		},
+		Later:   "`sudo dmesg -T | grep -i -E \"oom|killed\"` on the host names the process and the limit.",
+		Sources: []string{a1111Code + "cmd_args.py", "https://github.com/AbdBarho/stable-diffusion-webui-docker/blob/master/docker-compose.yml", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/64", "https://github.com/AbdBarho/stable-diffusion-webui-docker/issues/347"}, Solved: 1,
+	},
+	{
+		ID: "a1111/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was ended by the system, most likely because RAM ran out",
 		Means:    "The log ends without an error of the web UI's own, as it does when the system ends a program for lack of RAM: of the machine, the virtual machine or the container. A checkpoint is read into RAM as a whole, a .ckpt for a moment twice.",
 		Not:      "`--medvram`, `--lowvram`: they keep more in RAM.",
@@ -63,8 +79,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 
 var a1111Work = []cause.Card{
 	{
-		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "was refused memory through DirectML",
 		Means:    "DirectML (AMD or Intel cards under Windows) does not tell PyTorch what is free, so the web UI cannot plan, and an image usually needs more memory than with ROCm or CUDA.[[ A request for {asked} was refused.]]",
 		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA.",
@@ -76,8 +91,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{"https://github.com/lshqqytiger/stable-diffusion-webui-amdgpu", a1111Code + "cmd_args.py"},
 	},
 	{
-		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only,
-		Cause: cause.Unknown, Weight: cause.Strong,
+		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only, Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "was refused memory in its first trial calculation, which needs very little",
 		Means:    "`first_time_calculation` runs a tiny layer once to start CUDA, beside the loading of the checkpoint. If even this is refused, most often an earlier web UI or another program holds the card, or Windows has no RAM plus page file left to back it.",
 		Not:      "A smaller image or batch: no image had been started.",
@@ -91,8 +105,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "devices.py", a1111Code + "initialize.py", a1111Thread + "13873"},
 	},
 	{
-		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") },
-		Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") }, Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while an extension was training",
 		Means:    "An extension was training inside the web UI. Model, gradients, optimizer state and activations are on the card together; the web UI's own model may be there too, above all if an image was made before.",
 		Not:      "Fewer steps: each needs the same.",
@@ -104,8 +117,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md"},
 	},
 	{
-		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"},
-		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece for attention",
 		Means:    "The card has {total}. This split attention uses slices only where the number of latent pixels divides evenly; other sizes take the whole score matrix, so a larger image may fit where this one fails.",
 		Not:      "`max_split_size_mb`: the request is larger than the card.",
@@ -117,8 +129,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py", a1111Thread + "10887", a1111Thread + "9922", a1111Thread + "7589"}, Solved: 2,
 	},
 	{
-		ID: "a1111/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"einsum('b i d, b j d", "ldm/modules/attention", `ldm\modules\attention`, "sd_hijack_optimizations"},
-		If: func(c *ledger.Case) bool { return a1111Plain(c) && wholeCard(c) }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		ID: "a1111/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"einsum('b i d, b j d", "ldm/modules/attention", `ldm\modules\attention`, "sd_hijack_optimizations"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && wholeCard(c) }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece for the score matrix of attention",
 		Means:    "The card has {total}. Plain attention writes out a matrix that grows with the square of the pixels: twice the width and height is 16 times as much. A memory-efficient attention needs no such matrix; most likely none is on, or it did not load.",
 		Not:      "`max_split_size_mb`: one request takes more than half of the card.",
@@ -126,15 +137,13 @@ var a1111Work = []cause.Card{
 		Sources:  []string{a1111Code + "cmd_args.py", a1111Code + "sd_hijack_optimizations.py", a1111Thread + "7002"},
 	},
 	{
-		ID: "a1111/not-enough", Said: []string{"Not enough memory, use lower resolution"}, If: a1111Plain,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		ID: "a1111/not-enough", Said: []string{"Not enough memory, use lower resolution"}, If: a1111Plain, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "Split attention computes beforehand what it needs: even in its smallest slices that is more than is free. The message names the largest square image that fits now.",
 		Cures:   []cause.Cure{a1111SDP, a1111Smaller, a1111Medvram},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py"},
 	},
 	{
-		ID: "a1111/vae", Kinds: onCard, Said: []string{"decode_first_stage", "autoencoder.py", "single_sample_to_image", "first_stage_model.decode"}, Unsaid: []string{"encode_first_stage", "get_first_stage_encoding"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/vae", Kinds: onCard, Said: []string{"decode_first_stage", "autoencoder.py", "single_sample_to_image", "first_stage_model.decode"}, Unsaid: []string{"encode_first_stage", "get_first_stage_encoding"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the image",
 		Means:    "It failed in the VAE, which turns the latent into pixels after the steps[[: it asked for {asked} more, with {free} free]]. Its memory grows with the pixels, can be more than the steps took, and doubles with `--no-half-vae`.",
 		Not:      "Fewer steps, another sampler: it failed in the VAE.",
@@ -142,8 +151,7 @@ var a1111Work = []cause.Card{
 		Sources:  []string{a1111Code + "processing.py", "https://github.com/pkuliyi2015/multidiffusion-upscaler-for-automatic1111/issues/63"}, Solved: 2,
 	},
 	{
-		ID: "a1111/hires", Kinds: onCard, Said: []string{"sample_hr_pass", "hires_fix", "sample_hr"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/hires", Kinds: onCard, Said: []string{"sample_hr_pass", "hires_fix", "sample_hr"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the second pass of Hires. fix",
 		Means:    "The first pass worked; the second, at the higher resolution, failed. At a factor of 2 it has four times the pixels, for the whole batch at once.",
 		Not:      "Fewer hires steps: each needs the same memory.",
@@ -154,8 +162,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "processing.py", a1111Thread + "11960", a1111Thread + "7002"}, Solved: 2,
 	},
 	{
-		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the face restorer",
 		Means:    "The face restorer failed: CodeFormer or GFPGAN restores each face at 512 pixels with a model of its own, beside Stable Diffusion's on the card.",
 		Not:      "Fewer steps: it failed in the restorer.",
@@ -167,8 +174,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "codeformer_model.py", a1111Code + "face_restoration_utils.py", a1111Code + "shared_options.py", a1111Code + "cmd_args.py"},
 	},
 	{
-		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the upscaler model",
 		Means:    "It failed in the upscaler (ESRGAN or similar), not in Stable Diffusion, whose weights may still be on the card. The size of the upscaler's tiles decides how much it needs.",
 		Not:      "Fewer steps: it failed in the upscaler.",
@@ -180,8 +186,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "upscaler_utils.py", a1111Code + "shared_options.py"},
 	},
 	{
-		ID: "a1111/training-tab", Kinds: onCard, Said: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"},
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "a1111/training-tab", Kinds: onCard, Said: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the Train tab",
 		Means:    "An embedding or hypernetwork was being trained. That keeps the model, gradients and activations on the card together, by default the VAE and CLIP too.",
 		Not:      "`--lowvram`: the Train tab refuses to work with it.",
@@ -193,8 +198,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "textual_inversion/textual_inversion.py", a1111Code + "shared_options.py"},
 	},
 	{
-		ID: "a1111/unpickle-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"Error verifying pickled file", "load_with_extra", "check_pt"}, If: func(c *ledger.Case) bool { return c.In("a1111") },
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "a1111/unpickle-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"Error verifying pickled file", "load_with_extra", "check_pt"}, If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM while it checked a checkpoint, not of graphics memory",
 		Means:    "A .ckpt is unpacked once to check that it is harmless, before it is loaded. That check ran out of RAM[[: {asked} was refused]]. \"The file may be malicious\" is printed after any failure of the check, so it says nothing about the file. On Windows RAM and page file count together.",
 		Not:      "`--disable-safe-unpickle`: loading needs that memory all the same. `--medvram`: it saves VRAM, not RAM.",
@@ -206,8 +210,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "safe.py", a1111Code + "sd_models.py"},
 	},
 	{
-		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"}, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM while loading a checkpoint, not of graphics memory",
 		Means:    "A checkpoint is read into RAM as a whole before it goes to the card, and a .ckpt needs that twice for a moment. [[A request for {asked} was refused. ]]On Windows RAM and page file count together.",
 		Not:      "`--medvram`, `--lowvram`: they keep more in RAM.",
@@ -233,8 +236,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "sd_models.py", a1111Code + "shared_options.py"},
 	},
 	{
-		ID: "a1111/controlnet", Kinds: onCard, Said: []string{"sd-webui-controlnet", "cldm.py", "ControlNet"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "a1111/controlnet", Kinds: onCard, Said: []string{"sd-webui-controlnet", "cldm.py", "ControlNet"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Means: "ControlNet was in use. Each enabled unit is one more model on the card (about 0.7 GB for SD 1.5, 2.5 GB for SDXL) that runs in every step, even where its weight is small.",
 		Not:   "Fewer steps: each needs the same memory.",
 		Cures: []cause.Cure{
@@ -244,8 +246,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{"https://github.com/Mikubill/sd-webui-controlnet"},
 	},
 	{
-		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, started with --no-half",
 		Means:    "`--no-half` keeps the model at 32 bit, which doubles weights and activations. Only cards that make black images at 16 bit (GTX 16xx) need it.",
 		Not:      "Fewer steps: each needs the same.",
@@ -253,8 +254,7 @@ var a1111Work = []cause.Card{
 		Sources:  []string{a1111Code + "cmd_args.py"},
 	},
 	{
-		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
 		Means:    "It failed while an image was made, with the model on the card[[; {mine} of {total} is the web UI's own]]. Activations grow with pixels times batch size; ControlNets add to them.",
 		Not:      "Fewer steps: each needs the same memory.",

@@ -66,8 +66,7 @@ func planned(c *ledger.Case) bool { return ledger.Sized(c, "loaded_part") > 0 }
 // comfyMerge are cards of what happens between a file and the first step.
 var comfyMerge = []cause.Card{
 	{
-		ID: "comfyui/gguf-merge", Kinds: merged, Said: merging, Unsaid: sampling, If: func(c *ledger.Case) bool { return c.Near("ComfyUI-GGUF") },
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/gguf-merge", Kinds: merged, Said: merging, Unsaid: sampling, If: func(c *ledger.Case) bool { return c.Near("ComfyUI-GGUF") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to a GGUF model",
 		Means:    "The GGUF loader keeps LoRAs beside its quantised weights and adds them when a layer is used; weights that are not quantised are patched at once, at 32 bit on the card. That patching failed, not a sampling step.",
 		Cures: []cause.Cure{
@@ -78,8 +77,7 @@ var comfyMerge = []cause.Card{
 		Sources: []string{ggufNodes, comfyCode + "comfy/lora.py"},
 	},
 	{
-		ID: "comfyui/merge", Kinds: merged, Said: merging, Unsaid: sampling, If: when.Not(inForge),
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/merge", Kinds: merged, Said: merging, Unsaid: sampling, If: when.Not(inForge), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a LoRA was added to the model",
 		Means:    "ComfyUI adds a LoRA to one weight after the other, at 32 bit on the card, and keeps the originals in RAM. That needs VRAM beside the model; it failed there, not in a sampling step.",
 		Cures: []cause.Cure{
@@ -89,21 +87,19 @@ var comfyMerge = []cause.Card{
 		Sources: []string{comfyCode + "comfy/lora.py", comfyCode + "comfy/model_patcher.py"},
 	},
 	{
-		ID: "comfyui/builds-on-card", Kinds: onCard, If: buildsOnCard,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/builds-on-card", Kinds: onCard, If: buildsOnCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a node built a network on the card[[ ({network})]]",
 		Means:    "The traceback makes the layers of a network[[ of {network}]] directly on the card, without ComfyUI's loader: ComfyUI does not plan for that, so models of earlier nodes may still be on the card.",
 		Figures:  network,
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Manager: Unload Models (or restart ComfyUI) and run this workflow alone, or this model in a workflow of its own.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Manager: Unload Models (or restart ComfyUI) and run this workflow alone, or this model in a workflow of its own. `nvidia-smi` shows whether another program holds the card.", Cost: "Models load again."},
 			{Fix: "cpu_offload", Title: "Set that node to CPU, offload or a smaller model", Told: "In the red node, where it has such a setting; update it in the Manager.", Cost: "That node is slower."},
 			comfyKeepFree,
 		},
 		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/torch/utils/_device.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
-		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the custom node {node}",
 		Means:    "The traceback ends in {node}: it computes with its own code, which ComfyUI's memory plan does not count[[; {loaded} of weights are on the card by that plan]].[[ {spilled}]] Its memory grows with width times height, frames and images at once.",
 		Figures:  ownFigures,
@@ -121,13 +117,12 @@ var comfyMerge = []cause.Card{
 // forgeMerge is Forge's merge of a LoRA. Its menu "Diffusion in Low Bits" has
 // each entry twice; those with "(fp16 LoRA)" merge nothing (online_lora).
 var forgeMerge = cause.Card{
-	ID: "forge/merge", Kinds: merged, Said: merging, If: inForge,
-	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	ID: "forge/merge", Kinds: merged, Said: merging, If: inForge, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "ran out of graphics memory while it patched LoRAs into the model",
 	Means:    "Forge adds the LoRA to one weight after the other on the card; a quantised weight is unpacked for that and packed again[[. {asked} was refused there]]. Its plan in the lines [Memory Management] does not count this.",
 	Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 	Cures: []cause.Cure{
-		{Fix: "lowvram_mode", Title: "Set Diffusion in Low Bits to Automatic (fp16 LoRA)", Told: "At the top of the page (UI: flux or all). The LoRA is then applied while each layer computes, and nothing is merged.", Cost: "Slightly slower steps."},
+		{Fix: "lowvram_mode", Title: "Set Diffusion in Low Bits to Automatic (fp16 LoRA)", Told: "At the top of the page (UI: flux or all). The LoRA is then applied while each layer computes, and nothing is merged. If the menu lacks it: update Forge (`update.bat`, or `git pull`).", Cost: "Slightly slower steps."},
 		{Fix: "cpu_offload", Title: "Lower GPU Weights (MB) by 2000", Told: "At the top as well; Swap Location CPU, Swap Method Queue. That much more is then free for merging.", Cost: "Some speed."},
 		{Fix: "use_smaller_model", Title: "Use one LoRA, or a smaller file of the model", Told: "Try it without `<lora:...>` in the prompt. If it runs then: one LoRA at a time, or a Q4_K_S GGUF or NF4 file of the model.", Cost: "Slight loss of quality."},
 	},

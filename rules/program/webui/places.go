@@ -56,10 +56,10 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 		Means:    "The AMD card was not full: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. Possible reasons: RAM plus page file are used up (on Windows card memory counts against them); a limit below the card's size (an APU: about half of RAM); or memory that was freed a moment later. The log does not show which.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`:[[ it could gain {slack} at most, and]] many ROCm builds do not support it.",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Check RAM and page file while it runs", Ways: []cause.Way{
-				roomSystems[0],
-				{For: "Linux", Text: "`rocm-smi --showmeminfo vram gtt` while it runs, then `sudo dmesg -T | grep -i amdgpu`: if it stops at about the same figure each time, there is a limit"},
-			}, Cost: "Free to look."},
+			{Fix: "restart_session", Title: "Restart with nothing else open, and watch the memory", Ways: []cause.Way{
+				{For: "Windows", Text: "Task Manager, Performance, Memory: if \"Committed x / y\" is nearly full when it fails, enlarge the page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
+				{For: "Linux", Text: "`watch -n1 rocm-smi --showmeminfo vram gtt`; if it always fails near the same figure, there is a limit: see `sudo dmesg -T | grep -i amdgpu`"},
+			}, Cost: "Free."},
 			keepFree,
 			{Fix: "upgrade_version", Title: "Update driver, ROCm and PyTorch together", Told: "Update the AMD driver and install the PyTorch wheels for that ROCm version; then the program itself.", Cost: "Half an hour."},
 		},
@@ -71,14 +71,14 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 // othersHold is about a card of which others hold a large part.
 func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: {others%} of the card is neither free nor PyTorch's",
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
+		Headline: "ran out of graphics memory: PyTorch counts only {mine%} of the card as its own",
 		Means:    "PyTorch counts {mine} of {total} as its own in " + shown + "; {others} is neither free nor in that count. The driver takes some hundred MiB of it; the rest is {whose}.[[ {enough}]]",
 		Figures:  outside,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
-			{Fix: "restart_session", Title: "Restart it with nothing else on the card", Told: "Close all its windows, check that no python process is left, and start it once. Turning off the browser's hardware acceleration frees some hundred MB.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Restart the computer, start only this program", Told: "That ends whatever was left over. Turning off the browser's hardware acceleration frees some hundred MB.", Cost: "Free."},
 			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1, tiles where the node has them; video: fewer frames at a time.", Cost: "A smaller result."},
 		},
 		Sources: sources,
@@ -86,7 +86,7 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 }
 
 var seeWho = cause.Cure{
-	Title: "See what holds the card", Told: "Look while the program is closed, then while it runs; close what you do not need. Windows: Task Manager, Details, column Dedicated GPU memory.", Cost: "Free.",
+	Title: "Find and close what else is on the card", Told: "Close the program, then look who is left (Windows also: Task Manager, Details, column Dedicated GPU memory): end left-over python processes, games, browsers.", Cost: "Free.",
 }
 
 // whoHolds lists what is on the card.
@@ -102,6 +102,9 @@ func outside(c *ledger.Case) map[string]string {
 	out := map[string]string{"whose": "most often another process (a second copy that did not end, a browser, a game), or memory that this program takes outside PyTorch; the log does not show which", "enough": ""}
 	if c.Shortfall.Has() && c.Others.Bytes > c.Shortfall.Bytes+units.GiB {
 		out["enough"] = "If it were free, the refused request would fit."
+	}
+	if uncounted(c) {
+		out["whose"] = "most often another process (a second copy that did not end, a browser, a game), or freed memory that this allocator (cudaMallocAsync) keeps and does not count; the log does not show which"
 	}
 	if !notAMD(c) {
 		out["whose"] = "another process (a second copy, a browser, a game), or MIOpen's workspace in this same program, which PyTorch does not count; the log does not show which"
@@ -126,8 +129,7 @@ func underflow(c *ledger.Case) string {
 // take cuDNN: its own way unfolds the input into one huge piece.
 func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "asked for {asked} in one piece for a 3D convolution: a known regression of PyTorch 2.9",
 		Means:    "It failed in a `conv3d`, most likely of the VAE. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer uses cuDNN for it and unfolds the input instead: several times the memory of 2.8. The PyTorch project has confirmed this.",
 		Not:      "`expandable_segments`: it is one request of {asked}.",

@@ -75,8 +75,7 @@ var (
 
 var kohyaCards = ofCard([]cause.Card{
 	{
-		ID: "kohya/caching", Kinds: onCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "kohya/caching", Kinds: onCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it cached latents",
 		Means:    "The VAE was encoding the training images. Its memory grows with their size (`--resolution`, buckets) and with `--vae_batch_size`.",
 		Not:      "A smaller rank, another optimizer: it failed in the VAE.",
@@ -88,8 +87,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/samples", Kinds: onCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "kohya/samples", Kinds: onCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it made sample images",
 		Means:    "Sample images need a whole pipeline (VAE and text encoders too) beside all that training holds on the card.",
 		Not:      "A smaller training batch: the samples do not depend on it.",
@@ -101,8 +99,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/flux", Kinds: onCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"},
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "kohya/flux", Kinds: onCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while training a large base model",
 		Means:    "The base model fills much of the card (FLUX: 12 billion parameters, 24 GB at 16 bit, 12 at 8)[[, which has {total}]]; activations, gradients and optimizer state come on top. sd-scripts can load the base in 8 bit and swap blocks to RAM.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
@@ -110,8 +107,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources:  []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/flux_train_network.md"},
 	},
 	{
-		ID: "kohya/full-tune", Kinds: onCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"},
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "kohya/full-tune", Kinds: onCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: this script trains all weights, not a LoRA",
 		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any activations[[, on a card of {total}]].",
 		Not:      "Fewer steps: each needs the same.",
@@ -124,8 +120,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/sdxl_train_network.md", "https://github.com/bmaltais/kohya_ss/issues/623"}, Solved: 1,
 	},
 	{
-		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it put the model on the card",
 		Means:    "It failed before the first step, while `accelerator.prepare` put the model on the card[[; {mine} of {total} was in use already]]. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
 		Not:      "A smaller batch or resolution: it failed on the weights.",
@@ -137,8 +132,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "train_network.py", kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while a model went to the card",
 		Means:    "It failed while weights went to the card[[; {mine} of {total} was in use already]]. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3; SD 1.5 is 4 in all; at 16 bit half of that. Text encoders and VAE need not be on the card while only the UNet is trained.",
 		Not:      "A smaller batch: it failed on the weights.",
@@ -150,8 +144,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py", kohyaCode + "library/sdxl_train_util.py", "https://github.com/kohya-ss/sd-scripts/issues/725"},
 	},
 	{
-		ID: "kohya/optimizer", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"optimizer.step", "optimizer_step", "exp_avg"},
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "kohya/optimizer", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"optimizer.step", "optimizer_step", "exp_avg"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the optimizer step",
 		Means:    "Forward and backward pass went through. The optimizer creates its state in the first step: with AdamW twice the size of what is trained, at 32 bit.",
 		Not:      "Fewer steps: each needs the same.",
@@ -163,8 +156,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet"},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
 		Means:    "Activations grow with batch size and resolution; buckets can make some batches larger, so it can fail long after the start. Gradient checkpointing usually saves most, if it is not on.",
 		Not:      "Fewer steps: each needs the same.",
@@ -172,8 +164,7 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources:  []string{kohyaCode + "train_network.py", kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, inRAM...), killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Models are read into RAM first, each data loader worker is a process of its own with its memory, and latents cached without `--cache_latents_to_disk` stay in RAM.",
 		Not:      "`--gradient_checkpointing`: it saves VRAM, not RAM.",
@@ -194,8 +185,7 @@ var framepackCards = ofCard([]cause.Card{
 	conv3dRegression("framepack/conv3d", of("framepack"),
 		cause.Cure{Fix: "close_other_apps", Title: "Meanwhile: keep more VRAM free", Told: "Close other programs on the card. In demo_gradio.py, before `vae_decode`: a higher `preserved_memory_gb=8`.", Cost: "Some seconds for each section."}),
 	{
-		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece for attention, on a card of {total}",
 		Means:    "Most likely this is the whole score matrix of attention[[.{kernels}]]. Cards without a fused kernel for bf16 make it (GTX 10, RTX 20, T4, P40); FramePack asks for RTX 30 or later[[.{spilled}]]. On an RTX 30 or later most likely another PyTorch is installed than FramePack came with.",
 		Figures: func(c *ledger.Case) map[string]string {
@@ -217,8 +207,7 @@ var framepackCards = ofCard([]cause.Card{
 		Sources: []string{framepack + "issues/233", framepack + "issues/341", framepack + "issues/419", framepack + "issues/330", "https://github.com/git-ai-code/FramePack-eichi/issues/7", framepack + "blob/main/README.md"}, Solved: 1,
 	},
 	{
-		ID: "framepack/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.Roomy,
-		Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "framepack/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.Roomy, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "The card was not full. On Windows card memory also counts against RAM plus page file, and most likely those ran out: FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM, about 60 GB at the peak.",
 		Not:      "GPU Inference Preserved Memory: the card was not full.",
@@ -230,8 +219,7 @@ var framepackCards = ofCard([]cause.Card{
 		Sources: []string{framepack + "issues/132", framepack + "issues/233"}, Solved: 1,
 	},
 	{
-		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "could not decode a section",
 		Means:    "The VAE failed. It works in tiles and slices already, with 8 GB kept free for it where the card has them; the slider does not act on this step. Most often something else holds part of the card, or models of an earlier failure are still there.",
 		Not:      "GPU Inference Preserved Memory: it acts on sampling only.",
@@ -242,8 +230,7 @@ var framepackCards = ofCard([]cause.Card{
 		Sources: []string{framepack + "blob/main/demo_gradio.py", framepack + "issues/263", framepack + "issues/770"},
 	},
 	{
-		ID: "framepack/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "framepack/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",
 		Not:      "GPU Inference Preserved Memory: it keeps more in RAM.",
@@ -251,8 +238,7 @@ var framepackCards = ofCard([]cause.Card{
 		Sources:  []string{framepack + "issues/74", framepack + "issues/233"}, Solved: 1,
 	},
 	{
-		ID: "framepack/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"sample_hunyuan", "with preserved memory", "move_model_to_device_with_memory_preservation", "hunyuan_video_packed"},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "framepack/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"sample_hunyuan", "with preserved memory", "move_model_to_device_with_memory_preservation", "hunyuan_video_packed"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while sampling",
 		Means:    "FramePack moves as much of the model to the card as leaves the preserved memory free; the activations of a step need more than that.",
 		Not:      "A shorter video, fewer steps: each section needs the same.",

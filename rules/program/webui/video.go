@@ -63,8 +63,7 @@ var LatentDiffusion = program.Program{
 			Sources: []string{controlNet + "train.md", controlNet + "low_vram.md"},
 		},
 		{
-			ID: "latent-diffusion/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_from_config", "model.cuda()", "model.to(device)", "instantiate_from_config("}, Unsaid: []string{"p_sample", "decode_first_stage", "get_learned_conditioning"},
-			If: latentWork, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			ID: "latent-diffusion/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_from_config", "model.cuda()", "model.to(device)", "instantiate_from_config("}, Unsaid: []string{"p_sample", "decode_first_stage", "get_learned_conditioning"}, If: latentWork, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] while its checkpoint went to the card",
 			Means:    "It failed while the weights went to the card. The script keeps them at 32 bit: SD 1.x about 4.3 GB with VAE and text encoder, SDXL about 13. At 16 bit it is half of that.",
 			Not:      "Smaller images, fewer samples: it failed on the weights.",

@@ -139,7 +139,16 @@ var nodes = []Pack{
 		},
 	},
 	{
-		Folder: "comfyuisupir", Types: []string{"SUPIR_sample", "SUPIR_model_loader", "SUPIR_Upscale", "SUPIR_conditioner"}, Part: "SUPIR, the upscaler",
+		Folder: "comfyuisupir", At: []string{"nodes.py:process"}, Types: []string{"SUPIR_Upscale"}, Part: "SUPIR_Upscale, SUPIR's first node",
+		Means: "SUPIR_Upscale puts SDXL and a control network of its own on the card as a whole (about 8 GB of weights at 16 bit, more on cards before RTX 30) and works at the size of the result: 2x is four times the pixels.", Not: ownPlan + noSteps,
+		Knobs: []Knob{
+			{"use_lower_quant", "Use SUPIR's later nodes, with fp8_unet", "Manager: update ComfyUI-SUPIR; then SUPIR Model Loader (v2) and SUPIR Sampler in place of SUPIR_Upscale: fp8_unet on, diffusion_dtype fp16, high_vram off.", "The workflow must be rebuilt."},
+			{"lower_resolution", "Upscale less", "A lower scale_by, or a smaller input image: at most 1024 pixels on the longer side of the result at first.", "A second pass."},
+			{"vae_tiling", "Turn on use_tiled_vae", "With encoder_tile_size_pixels 512 and decoder_tile_size_latent 64; keep_model_loaded off.", slower},
+		},
+	},
+	{
+		Folder: "comfyuisupir", Types: []string{"SUPIR_sample", "SUPIR_model_loader", "SUPIR_conditioner"}, Part: "SUPIR, the upscaler",
 		Means: "SUPIR runs SDXL plus a control network of its own (about 8 GB of weights at 16 bit) at the size of the result: 2x is four times the pixels of the input.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the UNet in 8 bit (fp8_unet)", "SUPIR Model Loader (v2): fp8_unet on, diffusion_dtype fp16, high_vram off.", "Hardly any loss of quality."},
