@@ -13,11 +13,10 @@ import (
 // askKernel lets the kernel say whether it was memory, and whose.
 var askKernel = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Kind: "shell",
-	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h",
+	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h   # for a container: on its host",
 	Ways: []cause.Way{
 		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached. Double it: `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig"},
 		{For: "It says \"Out of memory\"", Text: "the whole machine was full: close what `ps -eo pid,rss,args --sort=-rss | head` shows on top, or add swap"},
-		{For: "Nothing there", Text: "look on the host if this ran in a container; otherwise it was probably not memory"},
 	},
 	Cost: "A look is free",
 }
@@ -42,25 +41,38 @@ func whileTraining(c *ledger.Case) bool {
 }
 
 // compiling: what was killed is the compiler of Rust.
-func compiling(c *ledger.Case) bool { return c.Contains("rustc") || c.Contains(".rmeta") }
+func compiling(c *ledger.Case) bool { return c.Contains("rustc --crate-name") || c.Contains(".rmeta") }
 
 // inLoop: a progress bar had counted much of a loop, which is no training.
 func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
 
+// loopDone: a progress bar stood at its end just before the kill, not one of an
+// epoch.
+func loopDone(c *ledger.Case) bool {
+	n, m := bar(c)
+	return n > 0 && n == m && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "loss") && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "epoch")
+}
+
 // loopFigures are how far the loop had come, nil where no bar shows it.
 func loopFigures(c *ledger.Case) map[string]string {
-	s := c.Signal("many_steps")
-	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
-		return nil
-	}
-	bar := s.Text[:max(0, strings.Index(s.Text, " ["))]
-	before, all, _ := strings.Cut(bar[strings.LastIndexAny(bar, "| ")+1:], "/")
-	n, err := strconv.ParseInt(before, 10, 64)
-	m, other := strconv.ParseInt(all, 10, 64)
-	if err != nil || other != nil || n < 10 || m <= n {
+	n, m := bar(c)
+	if n < 10 || m <= n {
 		return nil
 	}
 	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64)}
+}
+
+// bar is what a progress bar close before the failure had counted, 0 without one.
+func bar(c *ledger.Case) (done, all int64) {
+	s := c.Signal("many_steps")
+	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
+		return 0, 0
+	}
+	counted := s.Text[:max(0, strings.Index(s.Text, " ["))]
+	before, after, _ := strings.Cut(counted[strings.LastIndexAny(counted, "| ")+1:], "/")
+	done, _ = strconv.ParseInt(before, 10, 64)
+	all, _ = strconv.ParseInt(after, 10, 64)
+	return done, all
 }
 
 var killedCards = []cause.Card{
@@ -108,6 +120,18 @@ var killedCards = []cause.Card{
 		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
 	},
 	{
+		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "killed the program, most likely for RAM, after a loop that had run through",
+		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
+		Not:      "Graphics card settings: a full card raises an error instead.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Not as a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file. To see first whether it is the amount, run it on a tenth of the data.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
+			swapForPeak, askKernel,
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
+	},
+	{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
@@ -127,28 +151,25 @@ var killedCards = []cause.Card{
 		Means:    "In training it is usually the data that fills RAM: a data set held as Python objects and copied bit by bit into every loader worker, batches waiting in queues, or results that the loop collects. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: a full card raises an error instead.",
 		Cures: []cause.Cure{
-			askFree,
-			{Fix: "lower_num_workers", Title: "Use fewer data loader workers", Ways: []cause.Way{
-				{For: "It fails in the first epoch", Text: "run once with `num_workers=0` to see what one process needs, then use 2. Read samples in `__getitem__`; hold paths and labels as NumPy arrays"},
-				{For: "It fails after several epochs", Text: "memory climbs: sum up `loss.item()`, not `loss`, and keep no lists of outputs or images"},
-				{For: "At validation or saving", Text: "collect numbers, not tensors; write checkpoints from one rank only"},
+			{Fix: "lower_num_workers", Title: "Use fewer data loader workers, and keep less in RAM", Ways: []cause.Way{
+				{For: "It fails in the first epoch", Text: "run once with `num_workers=0` (some scripts: `--workers 0`) to see what one process needs, then use 2. Read samples in `__getitem__`, do not cache them"},
+				{For: "It fails after several epochs", Text: "memory climbs: collect `loss.item()`, not `loss`, keep no lists of outputs or images, and bound buffers and caches that grow"},
 			}, Cost: "The card may wait for data"},
-			swapForPeak,
+			askFree, swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, Unsaid: []string{"Loading checkpoint shards"},
+		ID: "linux/rustc-killed", Kinds: []fact.Kind{fact.ShellKilled}, If: compiling,
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program, most likely for RAM, after a loop that had run through",
-		Means:    "A progress bar had reached 100 %; what usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Headline: "killed the Rust compiler: the build needed more RAM than it had",
+		Means:    "rustc got signal 9 (SIGKILL), usually from the kernel because RAM or the limit of a container was full. Cargo starts one rustc per core, and a large crate takes 1 GB or more. The crate that is named need not be the largest; its source is usually fine.",
 		Cures: []cause.Cure{
-			askKernel,
-			{Fix: "stream_dataset", Title: "If results collect in a list, write them out as they come", Told: "In the loop, instead of a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file:", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
-			swapForPeak,
+			{Fix: "lower_build_jobs", Title: "Compile one crate at a time (-j 1)", Kind: "shell", Text: "cargo build -j 1   # or cargo test, cargo install with -j 1", Told: "Finished crates are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
+			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk, slow"},
+			{Fix: "close_other_apps", Title: "Close other programs, or raise the limit", Told: "`free -h; ps -eo pid,rss,args --sort=-rss | head` shows what fills RAM. In a container, WSL or CI raise its memory (`docker run --memory`, `memory=` in .wslconfig, a larger runner).", Cost: "Free"},
 		},
-		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
+		Sources: []string{"https://doc.rust-lang.org/cargo/reference/profiles.html", "https://doc.rust-lang.org/cargo/commands/cargo-build.html"},
 	},
 	{
 		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
@@ -157,10 +178,9 @@ var killedCards = []cause.Card{
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", If: compiling, Title: "Run fewer compile jobs", Told: "`cargo build -j 1` (or `test`, `install` with `-j 1`), `make -j1`: finished crates and files are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
 			askKernel,
-			{Fix: "lower_num_workers", If: when.All(inPython, when.Not(compiling)), Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
-			{Fix: "lower_num_workers", If: when.Not(when.Any(inPython, compiling)), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
+			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
+			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
 			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},
