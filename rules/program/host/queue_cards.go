@@ -47,7 +47,10 @@ func fits(c *ledger.Case) bool { return queueFigures(c)["fitting"] != "" }
 // queueFigures are those of a job in a queue.
 func queueFigures(c *ledger.Case) map[string]string {
 	out, f := hostFigures(c), c.F()
-	out["figures"], out["fitting"], out["option"] = "", "", ""
+	out["figures"], out["fitting"], out["option"], out["space"] = "", "", "", ""
+	if c.Contains("killed: vmem") || c.Contains("killed: pvmem") {
+		out["space"] = "A vmem limit counts address space: request far more than RAM, or only `mem=` where the site allows that."
+	}
 	switch {
 	case f.KilledRSS != nil && f.Limit != nil:
 		out["figures"] = fmt.Sprintf(": %s used, %s asked for", f.KilledRSS, f.Limit)
@@ -86,7 +89,7 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	if ask.Title == "" {
 		ask.Title = "Request more memory[[: {wanted}]]"
 	}
-	ask.Told += "[[{wanted} is {basis}.]]"
+	ask.Told += "[[{wanted} is {basis}.]][[ {space}]]"
 	return []cause.Card{{
 		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
 		Headline: whose + "{figures}", Means: means, Not: not,
@@ -162,7 +165,7 @@ var lsfCards = append([]cause.Card{{
 	Not:      "Reserving more (`rusage[mem=]`): the limit stays the same.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Set the limit (-M) to what is reserved", Told: "In the job script, with its unit; sites that take no unit: see LSF_UNIT_FOR_LIMITS.", Steps: reservedSteps, Cost: "None: it is reserved already"},
-		{Fix: "close_other_apps", Title: "Check which limit the job had", Kind: "shell", Text: "bjobs -l JOB | grep -A3 -i -E 'limit|rusage'   # JOB: its number\nbqueues -l QUEUE | grep -A3 -i memlimit   # QUEUE: where it ran", Told: "MEMLIMIT is the limit; the site decides whether it counts for a job or for each process.", Cost: "Free"},
+		{Fix: "close_other_apps", Title: "Check which limit the job had", Kind: "shell", Text: "bjobs -l JOB | grep -A3 -i -E 'limit|rusage'   # JOB: its number", Told: "MEMLIMIT is the limit; the site decides whether it counts for a job or for each process.", Cost: "Free"},
 		lessPython, lessMemory,
 	},
 	Sources: []string{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory", "https://www.ibm.com/docs/en/SSWRJV_10.1.0/lsf_command_ref/bsub.__m.1.html"},
