@@ -40,8 +40,10 @@ func whileTraining(c *ledger.Case) bool {
 	return c.Training() || s != nil && strings.Contains(strings.ToLower(s.Text), "loss")
 }
 
-// compiling: what was killed is the compiler of Rust.
-func compiling(c *ledger.Case) bool { return c.Contains("rustc --crate-name") || c.Contains(".rmeta") }
+// justLoaded: the weights had been read, and no step of a training was counted.
+func justLoaded(c *ledger.Case) bool {
+	return c.Near("Loading checkpoint shards") && c.Signal("many_steps", "few_steps") == nil
+}
 
 // inLoop: a progress bar had counted much of a loop, which is no training.
 func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
@@ -90,19 +92,19 @@ var killedCards = []cause.Card{
 		Sources: []string{"https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://slurm.schedmd.com/sbatch.html"},
 	},
 	{
-		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: cause.LoadsModel,
+		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: when.Any(cause.LoadsModel, justLoaded),
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program while it loaded a model, most likely for RAM",
+		Headline: "killed the program when it loaded a model, most likely for RAM",
 		Means:    "Weights usually pass through RAM while a model loads: as much as their file, twice that if a 16-bit file is loaded in 32 bit, and once for every process. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: the kill is about RAM.",
 		Cures: []cause.Cure{
-			askKernel,
 			{Fix: "use_mmap", Title: "Load the model with less RAM", Ways: []cause.Way{
 				{For: "Transformers", Text: "`from_pretrained(..., torch_dtype=torch.bfloat16, device_map=\"auto\")` with safetensors files: RAM then holds little more than one file of the model at a time"},
 				{For: "A .pth or .bin of your own", Text: "`torch.load(path, mmap=True, weights_only=True)` (PyTorch 2.1)"},
 				{For: "Several ranks", Text: "each reads the whole file: start fewer, or load in rank 0 and broadcast"},
+				{For: "Another program", Text: "a smaller or more quantised file: its size and 1 to 2 GB more have to fit into RAM"},
 			}, Cost: "None for quality"},
-			swapForPeak,
+			swapForPeak, askKernel,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://docs.pytorch.org/docs/stable/generated/torch.load.html", "https://huggingface.co/docs/transformers/big_models"},
 	},
@@ -160,18 +162,6 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/rustc-killed", Kinds: []fact.Kind{fact.ShellKilled}, If: compiling,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the Rust compiler: the build needed more RAM than it had",
-		Means:    "rustc got signal 9 (SIGKILL), usually from the kernel because RAM or the limit of a container was full. Cargo starts one rustc per core, and a large crate takes 1 GB or more. The crate that is named need not be the largest; its source is usually fine.",
-		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", Title: "Compile one crate at a time (-j 1)", Kind: "shell", Text: "cargo build -j 1   # or cargo test, cargo install with -j 1", Told: "Finished crates are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
-			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk, slow"},
-			{Fix: "close_other_apps", Title: "Close other programs, or raise the limit", Told: "`free -h; ps -eo pid,rss,args --sort=-rss | head` shows what fills RAM. In a container, WSL or CI raise its memory (`docker run --memory`, `memory=` in .wslconfig, a larger runner).", Cost: "Free"},
-		},
-		Sources: []string{"https://doc.rust-lang.org/cargo/reference/profiles.html", "https://doc.rust-lang.org/cargo/commands/cargo-build.html"},
-	},
-	{
 		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM",
@@ -189,7 +179,7 @@ var killedCards = []cause.Card{
 		ID: "linux/build-killed", Kinds: []fact.Kind{fact.BuildKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a compiler: the build needed more RAM than it had",
-		Means:    "The kernel ended a compiler because RAM ran out. Build tools usually start one compiler per core (ninja two more), and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
+		Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
 		Not:      "Freeing graphics memory: a build uses RAM only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "One for every 2 GB of RAM in C++, every 6 GB in CUDA; already 2 or fewer: one. Finished files are kept: start again in the same folder.", Ways: []cause.Way{
