@@ -31,7 +31,7 @@ var buildTools = []buildTool{
 	{"cargo", []string{"cargo", "rustc", "could not compile"}, "`cargo build -j 2`, with the options you had. If one large crate alone is too much: `debug = 0` and `lto = false` in its profile in Cargo.toml.", "https://doc.rust-lang.org/cargo/reference/profiles.html"},
 	{"cmake", []string{"Building CXX object", "Building C object", "CMakeFiles/"}, "`cmake --build . --parallel 2` in the build folder (`make -j2`, `ninja -j2` are the same); a script or package that calls it: `export CMAKE_BUILD_PARALLEL_LEVEL=2 MAKEFLAGS=-j2` before it.", "cmake/Help/manual/cmake.1.rst"},
 	{"ninja", []string{"ninja: build stopped", "FAILED: "}, "`ninja -j2`; through CMake `cmake --build . --parallel 2`.", "ninja/doc/manual.asciidoc"},
-	{"make", []string{"make[", "make: ***", "gmake: ***"}, "`make -j2`; in a script that calls it, `export MAKEFLAGS=-j2` before it.", "https://www.gnu.org/software/make/manual/make.html"},
+	{"make", []string{"make[", "[Makefile:", ".o] Error"}, "`make -j2`; in a script that calls it, `export MAKEFLAGS=-j2` before it.", "https://www.gnu.org/software/make/manual/make.html"},
 }
 
 // OfLinux are cards for logs that show the kernel's victim, and no build.
