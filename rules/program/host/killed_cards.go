@@ -128,8 +128,9 @@ var killedCards = []cause.Card{
 		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
+			askKernel,
 			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Not as a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file. To see first whether it is the amount, run it on a tenth of the data.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
-			swapForPeak, askKernel,
+			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
 	},
