@@ -22,10 +22,10 @@ var (
 	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "If much is free and `ulimit -v` or the last file shows a number, that limit refused: raise it. If they show `unlimited` and `max`, the machine was full.", Cost: "A look is free"}
 )
 
-// Linker is the linker of a build on Unix, whatever is built.
+// Linker is the linker of a build on Unix, whatever is built, and GCC.
 var Linker = program.Program{
 	Name: "linker", Shown: "Linux", Edits: "flags", Language: "other",
-	Proofs: []string{"ld terminated with signal 9", "final link failed: Memory exhausted", "final link failed: memory exhausted", "/usr/bin/ld: out of memory"},
+	Proofs: []string{"ld terminated with signal 9", "final link failed: Memory exhausted", "final link failed: memory exhausted", "/usr/bin/ld: out of memory", "virtual memory exhausted: Cannot allocate memory"},
 	Sources: program.Sources{
 		"llvm/docs/CMake.rst": "-DLLVM_PARALLEL_LINK_JOBS -DLLVM_USE_LINKER -DLLVM_USE_SPLIT_DWARF -DCMAKE_BUILD_TYPE -G", "https://www.gnu.org/software/make/manual/make.html": "-j1", "binutils/ld/ld.texi": "--no-keep-memory --reduce-memory-overheads",
 	},
@@ -58,6 +58,19 @@ var Linker = program.Program{
 				swap, look,
 			},
 			Sources: []string{"binutils/ld/ld.texi"},
+		},
+		{
+			ID: "linker/gcc-exhausted", Said: []string{"virtual memory exhausted: Cannot allocate memory"}, If: func(c *ledger.Case) bool {
+				return c.Near("make[", "[Makefile:", ".o] Error", "CMakeFiles/", "ninja: build stopped")
+			},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "refused the compiler memory: RAM and swap, or a limit, are used up",
+			Means:    "GCC was refused memory. Builds usually run one compiler per core, and each takes what its file needs, about 1 GB for heavy C++ templates. A container's limit, `ulimit -v` or a 32-bit compiler (2 to 4 GB) refuses even if RAM is free. The source is usually fine.",
+			Cures: []cause.Cure{
+				{Fix: "lower_build_jobs", Title: "Compile one file at a time (-j1)", Told: "In the same folder; finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "A longer build"},
+				swap, look,
+			},
+			Sources: []string{"gcc/gcc/ggc-page.c"},
 		},
 	},
 }

@@ -5,6 +5,7 @@ package compilers
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // buildTool is what runs compilers side by side: what it prints, and how it is
@@ -12,7 +13,6 @@ import (
 type buildTool struct {
 	name   string
 	said   []string
-	shown  string
 	fewer  string
 	source string
 }
@@ -20,17 +20,18 @@ type buildTool struct {
 // buildTools are known by their own lines, the outermost first: colcon runs
 // CMake, which runs make.
 var buildTools = []buildTool{
-	{"colcon", []string{"colcon", "ament_cmake", "rosidl_", "catkin", "rmw_"}, "colcon (ROS)", "`MAKEFLAGS=-j2 colcon build --executor sequential`: one package at a time, two compilers in it; finished packages are kept. In ROS 1 `catkin_make -j2`.", "https://colcon.readthedocs.io/en/released/reference/executor-arguments.html"},
-	{"bazel", []string{"bazel", "Bazel"}, "Bazel", "`--jobs=2 --local_ram_resources=HOST_RAM*.5` added to the command, or as `build ...` lines in `.bazelrc` (Bazel 8: `--local_resources=memory=HOST_RAM*.5`).", "https://bazel.build/reference/command-line-reference"},
-	{"bitbake", []string{"bitbake", "BitBake", "do_compile"}, "BitBake", "In conf/local.conf `BB_NUMBER_THREADS = \"2\"` and `PARALLEL_MAKE = \"-j 2\"`: they multiply.", "https://docs.yoctoproject.org/ref-manual/variables.html"},
-	{"buildroot", []string{"buildroot", "BR2_"}, "Buildroot", "`make BR2_JLEVEL=2`.", "https://buildroot.org/downloads/manual/manual.html"},
-	{"portage", []string{"emerge", "/var/tmp/portage/"}, "Portage", "`MAKEOPTS=\"-j2\" emerge --jobs=1 PACKAGE` (what you build), or for good in /etc/portage/make.conf.", "https://wiki.gentoo.org/wiki/MAKEOPTS"},
-	{"vcpkg", []string{"vcpkg"}, "vcpkg", "`export VCPKG_MAX_CONCURRENCY=2` before the command.", "https://learn.microsoft.com/en-us/vcpkg/users/config-environment"},
-	{"homebrew", []string{"Homebrew", "brew install"}, "Homebrew", "`HOMEBREW_MAKE_JOBS=2 brew install PACKAGE` (what you build); better use a bottle, which needs no compiler.", "https://docs.brew.sh/Manpage"},
-	{"cargo", []string{"cargo", "rustc", "could not compile"}, "Cargo", "`cargo build -j 2`, with the options you had. If one large crate alone is too much: `lto = false`, `codegen-units = 16` and `debug = 1` in its profile in Cargo.toml.", "https://doc.rust-lang.org/cargo/reference/profiles.html"},
-	{"cmake", []string{"Building CXX object", "Building C object", "CMakeFiles/"}, "What CMake calls (make or ninja)", "`cmake --build . --parallel 2` in the build folder (`make -j2`, `ninja -j2` are the same); a script or package that calls it: `export CMAKE_BUILD_PARALLEL_LEVEL=2 MAKEFLAGS=-j2` before it.", "cmake/Help/manual/cmake.1.rst"},
-	{"ninja", []string{"ninja: build stopped", "FAILED: "}, "ninja", "`ninja -j2`; through CMake `cmake --build . --parallel 2`.", "ninja/doc/manual.asciidoc"},
-	{"make", []string{"make[", "make: ***", "gmake: ***"}, "make", "`make -j2`; in a script that calls it, `export MAKEFLAGS=-j2` before it.", "https://www.gnu.org/software/make/manual/make.html"},
+	{"colcon", []string{"colcon", "ament_cmake", "rosidl_", "catkin", "rmw_"}, "`MAKEFLAGS=-j2 colcon build --executor sequential`: one package at a time, two compilers in it; finished packages are kept. In ROS 1 `catkin_make -j2`.", "https://colcon.readthedocs.io/en/released/reference/executor-arguments.html"},
+	{"bazel", []string{"bazel", "Bazel"}, "`--jobs=2 --local_ram_resources=HOST_RAM*.5` added to the command, or as `build ...` lines in `.bazelrc` (Bazel 8: `--local_resources=memory=HOST_RAM*.5`).", "https://bazel.build/reference/command-line-reference"},
+	{"bitbake", []string{"bitbake", "BitBake", "do_compile"}, "In conf/local.conf `BB_NUMBER_THREADS = \"2\"` and `PARALLEL_MAKE = \"-j 2\"`: they multiply.", "https://docs.yoctoproject.org/ref-manual/variables.html"},
+	{"buildroot", []string{"buildroot", "BR2_"}, "`make BR2_JLEVEL=2`.", "https://buildroot.org/downloads/manual/manual.html"},
+	{"crosstool-ng", []string{"crosstool-NG", "ct-ng"}, "`ct-ng build.2`: the number after the dot is that of the jobs (in the .config `CT_PARALLEL_JOBS=2`). If another script or image calls it, change it there.", "https://crosstool-ng.github.io/docs/build/"},
+	{"portage", []string{"emerge", "/var/tmp/portage/"}, "`MAKEOPTS=\"-j2\" emerge --jobs=1 PACKAGE` (what you build), or for good in /etc/portage/make.conf.", "https://wiki.gentoo.org/wiki/MAKEOPTS"},
+	{"vcpkg", []string{"vcpkg"}, "`export VCPKG_MAX_CONCURRENCY=2` before the command.", "https://learn.microsoft.com/en-us/vcpkg/users/config-environment"},
+	{"homebrew", []string{"Homebrew", "brew install"}, "`HOMEBREW_MAKE_JOBS=2 brew install PACKAGE` (what you build); better use a bottle, which needs no compiler.", "https://docs.brew.sh/Manpage"},
+	{"cargo", []string{"cargo", "rustc", "could not compile"}, "`cargo build -j 2`, with the options you had. If one large crate alone is too much: `debug = 0` and `lto = false` in its profile in Cargo.toml.", "https://doc.rust-lang.org/cargo/reference/profiles.html"},
+	{"cmake", []string{"Building CXX object", "Building C object", "CMakeFiles/"}, "`cmake --build . --parallel 2` in the build folder (`make -j2`, `ninja -j2` are the same); a script or package that calls it: `export CMAKE_BUILD_PARALLEL_LEVEL=2 MAKEFLAGS=-j2` before it.", "cmake/Help/manual/cmake.1.rst"},
+	{"ninja", []string{"ninja: build stopped", "FAILED: "}, "`ninja -j2`; through CMake `cmake --build . --parallel 2`.", "ninja/doc/manual.asciidoc"},
+	{"make", []string{"make[", "[Makefile:", ".o] Error"}, "`make -j2`; in a script that calls it, `export MAKEFLAGS=-j2` before it.", "https://www.gnu.org/software/make/manual/make.html"},
 }
 
 // OfLinux are cards for logs that show the kernel's victim, and no build.
@@ -43,17 +44,31 @@ func OfBuild() []cause.Card {
 	return cards("build", "was ended: its compilers needed more RAM than there was", buildTools[:len(buildTools)-1])
 }
 
+// compiler: what was killed is one; Cargo says that of rustc with its command.
+func compiler(c *ledger.Case) bool {
+	return c.Kind(fact.BuildKilled) || c.Contains("rustc --crate-name") || c.Contains(".rmeta")
+}
+
+// needs is what one compiler of the build takes.
+func needs(c *ledger.Case) map[string]string {
+	if c.Near("cicc", "cudafe", ".cu.o", "Building CUDA object") || c.Contains("cicc") {
+		return map[string]string{"need": "2 to 6 GB for CUDA kernels", "per": "6"}
+	}
+	return map[string]string{"need": "about 1 GB for heavy C++ templates or a large crate, several for generated code", "per": "2"}
+}
+
 func cards(program, headline string, tools []buildTool) []cause.Card {
 	var out []cause.Card
 	for _, t := range tools {
 		out = append(out, cause.Card{
-			ID: program + "/" + t.name, Kinds: []fact.Kind{fact.BuildKilled}, Said: t.said, Unsaid: []string{"Building wheel", "pip install", "setup.py", "cicc", "cudafe", ".cu.o", "Building CUDA object"},
+			ID: program + "/" + t.name, Kinds: []fact.Kind{fact.BuildKilled, fact.ShellKilled}, If: compiler, Said: t.said, Unsaid: []string{"Building wheel", "pip install", "setup.py"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: headline,
-			Means:    "The kernel ended a compiler because RAM ran out. " + t.shown + " usually starts one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, several for generated code or a large crate. The sources are usually fine.",
+			Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: {need}. The sources are usually fine.",
+			Figures:  needs,
 			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: t.fewer + " One job for every 2 GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
+				{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: t.fewer + " One job for every {per} GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
 				{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"},
 				{Fix: "raise_memory_limit", Title: "In a container, WSL or CI, raise its memory", Told: "`docker run --memory`, Docker Desktop's settings, `memory=` in .wslconfig, a larger runner. `sudo dmesg -T | grep -i 'killed process'` on the host shows whether a limit (\"Memory cgroup\") or the machine was full.", Cost: "Less for the rest"},
 			},

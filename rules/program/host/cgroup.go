@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -65,10 +66,9 @@ func whose(c *ledger.Case) string {
 func cgroupFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
 	out["whose"] = whose(c)
-	if out["victim"] == "" {
-		out["victim"] = "a process"
-	}
-	out["rest"] = ""
+	out["victim"] = cmp.Or(out["victim"], "a process")
+	s, _ := daemonOf(out["victim"])
+	out["rest"], out["bound"] = "", s.bound
 	if f := c.F(); f.Limit != nil && f.KilledRSS != nil && (f.Limit.Bytes-f.KilledRSS.Bytes)*5 > f.Limit.Bytes {
 		out["rest"] = units.Amount(f.Limit.Bytes - f.KilledRSS.Bytes)
 	}
@@ -78,6 +78,7 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 // machineFigures add what the kernel said of the swap.
 func machineFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
+	out["victim"] = cmp.Or(out["victim"], "the program")
 	out["adjusted"], out["largest"] = adjusted(c), out["held"]
 	if out["adjusted"] != "" {
 		out["largest"] = ""
@@ -219,17 +220,25 @@ func fullContainer(c *ledger.Case) string {
 
 // slurmJob is the job's number, from the message or the path of its cgroup.
 func slurmJob(c *ledger.Case) string {
-	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step "} {
+	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step ", "job step "} {
 		if id, _, _ := strings.Cut(after(c, text), "."); id != "" {
 			if _, ok := ledger.Whole(id); ok {
 				return id
 			}
 		}
 	}
-	_, rest, _ := strings.Cut(limits.CgroupPath(c), "job_")
-	id, _, _ := strings.Cut(rest, "/")
-	if _, ok := ledger.Whole(id); ok {
-		return id
+	paths := []string{limits.CgroupPath(c)}
+	for _, x := range c.Facts.Facts { // "srun: Terminating job step 1298485.0"
+		if _, told, found := strings.Cut(x.Text, "job step "); found && x.Name == "cluster" {
+			paths = append(paths, "job_"+strings.ReplaceAll(told, ".", "/"))
+		}
+	}
+	for _, path := range paths {
+		_, rest, _ := strings.Cut(path, "job_")
+		id, _, _ := strings.Cut(rest, "/")
+		if _, ok := ledger.Whole(id); ok {
+			return id
+		}
 	}
 	return ""
 }

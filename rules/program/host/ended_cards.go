@@ -23,11 +23,12 @@ type daemon struct {
 // dev.mysql.com/doc (innodb_buffer_pool_size), postgresql.org/docs
 // (runtime-config-resource), httpd.apache.org/docs (mpm_common), php.net
 // (install.fpm.configuration), redis.io/docs (eviction), mongodb.com/docs
-// (storage options), clickhouse.com/docs (server settings).
+// (storage options), clickhouse.com/docs (server settings), prometheus.io/docs
+// (storage).
 var daemons = []daemon{
 	{"mysqld", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
 	{"mariadbd", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
-	{"postgres", "lower `max_connections`, `work_mem` (it counts per connection) and `shared_buffers` in postgresql.conf"},
+	{"postgres", "a lower `max_connections`, `work_mem` (it counts per connection) and `shared_buffers` in postgresql.conf"},
 	{"redis-server", "`maxmemory` with a `maxmemory-policy` in redis.conf; a snapshot by fork can need twice the data"},
 	{"mongod", "`storage.wiredTiger.engineConfig.cacheSizeGB` in mongod.conf"},
 	{"clickhouse-serv", "`max_server_memory_usage` in config.xml, and `max_memory_usage` for one query"},
@@ -39,7 +40,8 @@ var daemons = []daemon{
 	{"httpd", "`MaxRequestWorkers` (about the free RAM divided by what one takes)"},
 	{"gunicorn", "`--workers`, and `--max-requests 1000` against leaks"},
 	{"puma", "`workers` and `threads` in puma.rb"},
-	{"dockerd", "limit its containers (`docker run --memory`); `docker stats` shows which one grows"},
+	{"prometheus", "fewer targets and labels, or a longer `scrape_interval`, in prometheus.yml: memory follows the number of series"},
+	{"dockerd", "a limit for its containers (`docker run --memory`); `docker stats` shows which one grows"},
 }
 
 // daemonOf is the service that a process belongs to. The kernel cuts names at
@@ -52,10 +54,11 @@ func daemonOf(name string) (daemon, bool) {
 	return daemons[i], true
 }
 
-func daemonEnded(c *ledger.Case) bool {
+// known: what was killed is a server of the table.
+func known(c *ledger.Case) bool {
 	victim, _ := c.Fact("victim")
 	_, ok := daemonOf(victim.Text)
-	return ok && uncapped(c)
+	return ok
 }
 
 // killedAbove reports a victim that held so many bytes at least.
@@ -138,13 +141,13 @@ var endedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://www.postgresql.org/docs/current/kernel-resources.html", "https://www.postgresql.org/docs/current/runtime-config-resource.html"},
 	},
 	{
-		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(daemonEnded, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
+		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(known, uncapped, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: daemonFigures,
 		Headline: "ended the server {victim}: the machine's RAM was used up",
 		Means:    "The machine itself[[, with {ram_total},]] ran out of RAM[[ and of its {swap} of swap]], not the limit of a container.[[ {victim} held {held}.]] The kernel usually ends the largest process, which need not be the one that grew.[[ Its table lists {crowds}: so many processes together fill a small machine.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Limit the number of processes", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]And {victim} itself: {bound}.", Cost: "Requests wait at a peak"},
-			{Fix: "lower_num_workers", Title: "Limit the memory of {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "{bound}. Then restart it and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
+			{Fix: "lower_num_workers", Title: "Limit the number of processes", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]For {victim} itself set {bound}.", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Limit the memory of {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "Set {bound}. Then restart it and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
 			{Fix: "add_swap", Title: "Add swap for peaks", If: when.Not(fullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine, or a separate machine for the database.", Cost: "Money"},
 			{Fix: "close_other_apps", Title: "Restart it automatically until then", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that it is not down for long.", Cost: "Hides the cause"},

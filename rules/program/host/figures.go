@@ -157,8 +157,9 @@ func inPython(c *ledger.Case) bool {
 // runtimeBounds are how runtimes are held to a size and what shows their leaks, by
 // the name of the process.
 var runtimeBounds = map[string][2]string{
-	"java": {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers come on top of the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
-	"node": {"`node --max-old-space-size=4096` (MB), below the limit; buffers come on top of it", "`node --heapsnapshot-signal=SIGUSR2` and two snapshots show what grows"},
+	"java":   {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers come on top of the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
+	"chrome": {"close tabs and extensions that are not needed", ""},
+	"node":   {"`node --max-old-space-size=4096` (MB), below the limit; buffers come on top of it", "`node --heapsnapshot-signal=SIGUSR2` and two snapshots show what grows"},
 }
 
 // bounded says how the process that was ended keeps below a limit.

@@ -18,12 +18,19 @@ var (
 	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
 )
 
+// watchRAM shows the largest processes while they grow.
+const watchRAM = "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'"
+
+// ownerOf prints the path of the cgroup that was full: Linux 5.0 and later name it
+// in "oom_memcg=", older ones in "killed as a result of limit of".
+const ownerOf = "sudo dmesg -T | grep -oE 'oom_memcg=[^,]*|result of limit of .*' | tail -1"
+
 const swap16 = "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile"
 
 // ownCgroup: a limit was reached that is neither Kubernetes' nor Slurm's nor
 // WSL's.
 func ownCgroup(c *ledger.Case) bool {
-	return capped(c) && !ownLimit("kubepods", "/slurm", "init.scope")(c)
+	return capped(c) && !ownLimit("kubepods", "/slurm", "init.scope")(c) && (strings.HasPrefix(limits.CgroupPath(c), "/") || !c.In("kubernetes"))
 }
 
 // crumb: the victim held next to nothing.
@@ -105,29 +112,51 @@ var kernelCards = []cause.Card{
 		Means:    "The machine itself ran out of RAM[[ and of its {swap} of swap]], not the limit of a container or job.[[ {swap_left} of swap was still free, so it was memory that cannot be swapped, or a burst faster than the disk.]] [[The kernel usually ends the process that holds most; this one held {largest}. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}) to absorb a peak. ]]The log does not show whether memory jumped (something large was loaded) or climbed slowly (a leak).",
 		Not:      "Raising the limit of a container, or graphics card settings.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Watch memory while it runs, then reduce the largest user", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
-				{For: "It jumps at a load", Text: "process the input in parts or memory-mapped; fewer workers or threads; a model in 16 bit"},
-				{For: "It climbs", Text: "it keeps something, such as a list, a cache or open tabs: write results out, close what is done, or restart it now and then"},
-				{For: "Another program is large", Text: "end it"},
-			}, Cost: "Free"},
+			{Fix: "lower_num_workers", If: inPython, Title: "Reduce what {victim} holds", Ways: []cause.Way{
+				{For: "Workers (data loader, Pool, joblib)", Text: "use 2, or half as many: each holds its own copy of the data"},
+				{For: "Data that is read whole", Text: "read it in parts (`chunksize=`) or memory-mapped (`np.load(path, mmap_mode=\"r\")`), in smaller types (float32, uint8)"},
+				{For: "It climbs over hours", Text: "something is kept, such as a list of results: write results out as they come"},
+			}, Told: "The command below shows whether memory jumps or climbs.", Kind: "shell", Text: watchRAM, Cost: "Some rewriting"},
+			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Reduce what {victim} holds", Ways: []cause.Way{
+				{For: "Its own setting", Text: "{bounded}"},
+				{For: "It jumps when it loads something", Text: "give it a part of the input at a time, or fewer threads"},
+				{For: "It climbs over hours", Text: "a cache or a leak: limit the cache, update the program, or restart it on a schedule"},
+				{For: "Another program is large", Text: "close that one"},
+			}, Told: "The command below shows whether memory jumps or climbs.", Kind: "shell", Text: watchRAM, Cost: "Free to look"},
 			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "close_other_apps", Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
 	{
+		ID: "linux/pod-crumbs", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"oom_score_adj=99", "oom_score_adj=98", "oom_score_adj=97"}, If: when.All(unnamed, crumb, when.Not(inPod)),
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
+		Headline: "killed {victim}, which held only {held}: most likely a pod reached its memory limit",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, not the end of the machine's RAM. Beside it stands an oom_score_adj of 970 or more, as Kubernetes gives to pods that request little. {victim} held only {held} of private memory (anon-rss), so the container's processes, their shared memory and files in /dev/shm reached the limit together.",
+		Not:      "A larger node: the limit stays the same.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the pod's memory limit", Kind: "shell", Text: allLimits, Told: "`kubectl top pod -A --containers` shows which pod is near its limit. Set `resources.limits.memory` to twice today's value, and lower it once the peak is known. All limits:", Cost: "Less for the rest of the node"},
+			boundDaemon,
+			{Fix: "lower_num_workers", If: when.Not(known), Title: "Run fewer processes in the container", Told: "In it `ps -eo comm= | sort | uniq -c | sort -rn | head` counts them. Set the number of workers yourself: many defaults count the node's cores.", Cost: "Less at a time"},
+			watchGrowth,
+		},
+		Sources: []string{"kubernetes/pkg/kubelet/qos/policy.go", "linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
+	},
+	{
 		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim} at a memory limit, though it held only {held}",
-		Means:    "The memory limit of {whose} was reached. {victim} held only {held} of private memory, so most likely many processes together reached it, or files in /dev/shm and other tmpfs, which count as well.",
+		Means:    "The memory limit of {whose} was reached. {victim} held only {held} of private memory (anon-rss), so most likely many processes together reached it, or files in /dev/shm and other tmpfs, which count as well.",
 		Not:      "More RAM in the machine: the limit stays the same.",
 		Cures: []cause.Cure{
 			raisePod,
 			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Check what fills the limit, and raise it", Steps: limitSteps, Told: "Inside the container `ps -eo comm= | sort | uniq -c | sort -rn | head` counts the processes, and `df -h /dev/shm /tmp` shows files in memory.", Cost: "Less for the rest of the machine"},
-			{Fix: "raise_memory_limit", If: when.All(unnamed, when.Not(inPod)), Title: "Find whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner: kubepods is a pod (its `resources.limits.memory`), docker or libpod a container (`--memory`), .service or .scope a unit (`MemoryMax=`). Inside it `ps -eo comm= | sort | uniq -c | sort -rn | head` counts the processes.", Cost: "Free"},
+			{Fix: "raise_memory_limit", If: when.All(unnamed, when.Not(inPod)), Title: "Find whose limit it was, and raise it", Kind: "shell", Text: ownerOf, Told: "The path that this prints names the owner: kubepods is a pod (its `resources.limits.memory`), docker or libpod a container (`--memory`), .service or .scope a unit (`MemoryMax=`). Inside it `ps -eo comm= | sort | uniq -c | sort -rn | head` counts the processes.", Cost: "Free"},
 			{Fix: "lower_num_workers", If: inPython, Title: "Limit the number of processes", Told: "A pool that starts one per core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`).", Cost: "Less at a time"},
-			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Run fewer processes or connections", Told: "A server's workers; a database's `max_connections`, and its shared buffers, which count once for all its processes.", Cost: "Less at a time"},
-			{Fix: "empty_cache", Title: "Delete leftover files in memory", Told: "Files that ended programs left in /dev/shm (and in /tmp where that is a tmpfs) stay until they are deleted. Do not touch files of a running program such as a database.", Cost: "Free"},
+			boundDaemon,
+			{Fix: "lower_num_workers", If: when.Not(when.Any(inPython, known)), Title: "Run fewer processes or connections", Told: "Lower the server's number of workers, or the number of jobs that run at once.", Cost: "Less at a time"},
+			{Fix: "empty_cache", If: when.Not(known), Title: "Delete leftover files in memory", Told: "Files that ended programs left in /dev/shm (and in /tmp where that is a tmpfs) stay until they are deleted. Do not touch files of a running program.", Cost: "Free"},
+			watchGrowth,
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "docker/cli/command/container/opts.go"},
 	},
@@ -139,7 +168,7 @@ var kernelCards = []cause.Card{
 		Not:      "More RAM in the machine, or closing programs outside: the limit stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that memory limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; lower it once the real peak is known.]]", Cost: "Less for the rest of the machine"},
-			{Fix: "raise_memory_limit", If: unnamed, Title: "Find whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner. In place of 16g put twice today's limit.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", If: unnamed, Title: "Find whose limit it was, and raise it", Kind: "shell", Text: ownerOf, Told: "The path that this prints names the owner. In place of 16g put twice today's limit.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
 				{For: "docker", Text: "`docker update --memory 16g --memory-swap 16g CONTAINER`, for good in Compose `mem_limit:`"},
 				{For: "A name with .service", Text: "`sudo systemctl set-property NAME.service MemoryMax=16G`"},
 				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},

@@ -43,9 +43,9 @@ var lsfKilledCards = []cause.Card{{
 		{Fix: "close_other_apps", Title: "Ask for the node's kernel log", Told: "`bhist -l JOB` names the host. The cluster's support can read its kernel log (\"Out of memory: Killed process\").", Cost: "A mail"},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
-		told := map[string]string{"held": "", "mb": "32000", "ask": "Twice what it has needed so far, for a start"}
+		told := map[string]string{"held": "", "mb": "32000", "ask": "In place of 32000 put twice what it had"}
 		if held := ledger.Sized(c, "lsf_held"); held > 0 {
-			told["held"], told["mb"] = units.Amount(held), strconv.FormatInt((2*held/1e6+999)/1000*1000, 10)
+			told["held"], told["mb"], told["ask"] = units.Amount(held), strconv.FormatInt((2*held/1e6+999)/1000*1000, 10), "Twice what it has needed so far, for a start"
 		}
 		return told
 	},

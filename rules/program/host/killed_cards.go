@@ -13,11 +13,10 @@ import (
 // askKernel lets the kernel say whether it was memory, and whose.
 var askKernel = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Kind: "shell",
-	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h",
+	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h   # for a container: on its host",
 	Ways: []cause.Way{
 		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached. Double it: `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig"},
 		{For: "It says \"Out of memory\"", Text: "the whole machine was full: close what `ps -eo pid,rss,args --sort=-rss | head` shows on top, or add swap"},
-		{For: "Nothing there", Text: "look on the host if this ran in a container; otherwise it was probably not memory"},
 	},
 	Cost: "A look is free",
 }
@@ -41,26 +40,41 @@ func whileTraining(c *ledger.Case) bool {
 	return c.Training() || s != nil && strings.Contains(strings.ToLower(s.Text), "loss")
 }
 
-// compiling: what was killed is the compiler of Rust.
-func compiling(c *ledger.Case) bool { return c.Contains("rustc") || c.Contains(".rmeta") }
+// justLoaded: the weights had been read, and no step of a training was counted.
+func justLoaded(c *ledger.Case) bool {
+	return c.Near("Loading checkpoint shards") && c.Signal("many_steps", "few_steps") == nil
+}
 
 // inLoop: a progress bar had counted much of a loop, which is no training.
 func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
 
+// loopDone: a progress bar stood at its end just before the kill, not one of an
+// epoch.
+func loopDone(c *ledger.Case) bool {
+	n, m := bar(c)
+	return n > 0 && n == m && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "loss") && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "epoch")
+}
+
 // loopFigures are how far the loop had come, nil where no bar shows it.
 func loopFigures(c *ledger.Case) map[string]string {
-	s := c.Signal("many_steps")
-	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
-		return nil
-	}
-	bar := s.Text[:max(0, strings.Index(s.Text, " ["))]
-	before, all, _ := strings.Cut(bar[strings.LastIndexAny(bar, "| ")+1:], "/")
-	n, err := strconv.ParseInt(before, 10, 64)
-	m, other := strconv.ParseInt(all, 10, 64)
-	if err != nil || other != nil || n < 10 || m <= n {
+	n, m := bar(c)
+	if n < 10 || m <= n {
 		return nil
 	}
 	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64)}
+}
+
+// bar is what a progress bar close before the failure had counted, 0 without one.
+func bar(c *ledger.Case) (done, all int64) {
+	s := c.Signal("many_steps")
+	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
+		return 0, 0
+	}
+	counted := s.Text[:max(0, strings.Index(s.Text, " ["))]
+	before, after, _ := strings.Cut(counted[strings.LastIndexAny(counted, "| ")+1:], "/")
+	done, _ = strconv.ParseInt(before, 10, 64)
+	all, _ = strconv.ParseInt(after, 10, 64)
+	return done, all
 }
 
 var killedCards = []cause.Card{
@@ -78,19 +92,19 @@ var killedCards = []cause.Card{
 		Sources: []string{"https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://slurm.schedmd.com/sbatch.html"},
 	},
 	{
-		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: cause.LoadsModel,
+		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: when.Any(cause.LoadsModel, justLoaded),
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program while it loaded a model, most likely for RAM",
+		Headline: "killed the program when it loaded a model, most likely for RAM",
 		Means:    "Weights usually pass through RAM while a model loads: as much as their file, twice that if a 16-bit file is loaded in 32 bit, and once for every process. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: the kill is about RAM.",
 		Cures: []cause.Cure{
-			askKernel,
 			{Fix: "use_mmap", Title: "Load the model with less RAM", Ways: []cause.Way{
 				{For: "Transformers", Text: "`from_pretrained(..., torch_dtype=torch.bfloat16, device_map=\"auto\")` with safetensors files: RAM then holds little more than one file of the model at a time"},
 				{For: "A .pth or .bin of your own", Text: "`torch.load(path, mmap=True, weights_only=True)` (PyTorch 2.1)"},
 				{For: "Several ranks", Text: "each reads the whole file: start fewer, or load in rank 0 and broadcast"},
+				{For: "Another program", Text: "a smaller or more quantised file: its size and 1 to 2 GB more have to fit into RAM"},
 			}, Cost: "None for quality"},
-			swapForPeak,
+			swapForPeak, askKernel,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://docs.pytorch.org/docs/stable/generated/torch.load.html", "https://huggingface.co/docs/transformers/big_models"},
 	},
@@ -106,6 +120,19 @@ var killedCards = []cause.Card{
 			{Fix: "add_swap", Title: "Add swap for the first load", Kind: "shell", Text: swap16, Told: "Later runs load the `.pt` file in `.vector_cache`, which takes less RAM.", Cost: "16 GB of disk, slow"},
 		},
 		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
+	},
+	{
+		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "killed the program, most likely for RAM, after a loop that had run through",
+		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
+		Not:      "Graphics card settings: a full card raises an error instead.",
+		Cures: []cause.Cure{
+			askKernel,
+			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Not as a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file. To see first whether it is the amount, run it on a tenth of the data.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
+			swapForPeak,
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
 	},
 	{
 		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
@@ -127,28 +154,13 @@ var killedCards = []cause.Card{
 		Means:    "In training it is usually the data that fills RAM: a data set held as Python objects and copied bit by bit into every loader worker, batches waiting in queues, or results that the loop collects. " + bareKill + otherKills,
 		Not:      "Freeing graphics memory: a full card raises an error instead.",
 		Cures: []cause.Cure{
-			askFree,
-			{Fix: "lower_num_workers", Title: "Use fewer data loader workers", Ways: []cause.Way{
-				{For: "It fails in the first epoch", Text: "run once with `num_workers=0` to see what one process needs, then use 2. Read samples in `__getitem__`; hold paths and labels as NumPy arrays"},
-				{For: "It fails after several epochs", Text: "memory climbs: sum up `loss.item()`, not `loss`, and keep no lists of outputs or images"},
-				{For: "At validation or saving", Text: "collect numbers, not tensors; write checkpoints from one rank only"},
+			{Fix: "lower_num_workers", Title: "Use fewer data loader workers, and keep less in RAM", Ways: []cause.Way{
+				{For: "It fails in the first epoch", Text: "run once with `num_workers=0` (some scripts: `--workers 0`) to see what one process needs, then use 2. Read samples in `__getitem__`, do not cache them"},
+				{For: "It fails after several epochs", Text: "memory climbs: collect `loss.item()`, not `loss`, keep no lists of outputs or images, and bound buffers and caches that grow"},
 			}, Cost: "The card may wait for data"},
-			swapForPeak,
+			askFree, swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
-	},
-	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, Unsaid: []string{"Loading checkpoint shards"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program, most likely for RAM, after a loop that had run through",
-		Means:    "A progress bar had reached 100 %; what usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
-		Cures: []cause.Cure{
-			askKernel,
-			{Fix: "stream_dataset", Title: "If results collect in a list, write them out as they come", Told: "In the loop, instead of a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file:", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
-			swapForPeak,
-		},
-		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
 	},
 	{
 		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
@@ -157,10 +169,9 @@ var killedCards = []cause.Card{
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",
 		Not:      "Graphics card settings: a full card raises an error instead.",
 		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", If: compiling, Title: "Run fewer compile jobs", Told: "`cargo build -j 1` (or `test`, `install` with `-j 1`), `make -j1`: finished crates and files are kept. Less debug information helps too: `debug = 0` under `[profile.dev]` in Cargo.toml.", Cost: "A longer build"},
 			askKernel,
-			{Fix: "lower_num_workers", If: when.All(inPython, when.Not(compiling)), Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
-			{Fix: "lower_num_workers", If: when.Not(when.Any(inPython, compiling)), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
+			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
+			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Use less memory at once", Told: "Fewer processes, threads or jobs (a build: `make -j2`), smaller inputs, smaller caches.", Cost: "Time"},
 			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},
@@ -169,7 +180,7 @@ var killedCards = []cause.Card{
 		ID: "linux/build-killed", Kinds: []fact.Kind{fact.BuildKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a compiler: the build needed more RAM than it had",
-		Means:    "The kernel ended a compiler because RAM ran out. Build tools usually start one compiler per core (ninja two more), and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
+		Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
 		Not:      "Freeing graphics memory: a build uses RAM only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "One for every 2 GB of RAM in C++, every 6 GB in CUDA; already 2 or fewer: one. Finished files are kept: start again in the same folder.", Ways: []cause.Way{

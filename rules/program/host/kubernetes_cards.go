@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // inNamespace is "-n rl " where the log names the pod's namespace.
@@ -31,7 +32,10 @@ func podFigures(c *ledger.Case) map[string]string {
 		out["available"] = f.Free.String()
 	}
 	code, _ := c.Fact("exit_code")
-	out["exited"] = exited(code.Text)
+	out["exited"], out["bound"] = exited(code.Text), ""
+	if d, ok := daemonOf(out["victim"]); ok && !ranIn(c) {
+		out["bound"] = d.bound
+	}
 	if r, ok := c.Fact("memory_request"); ok {
 		out["request"] = r.Text
 	}
@@ -62,23 +66,23 @@ func lived(seconds int) string {
 
 // resources is what to write into a pod's specification. Where the log shows
 // nothing to reckon from the number is the reader's to put in.
-func resources(c *ledger.Case, look string) []step.Step {
+func resources(c *ledger.Case, look, put string) []step.Step {
 	to := wanted(c, "Gi")
 	if to == "" {
 		return []step.Step{
 			{Kind: "shell", Text: look},
-			{Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put the peak and a quarter\n  limits: {memory: 8Gi}"},
+			{Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put " + put + "\n  limits: {memory: 8Gi}"},
 		}
 	}
 	return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n  requests: {memory: %s}\n  limits: {memory: %[1]s}", to)}}
 }
 
 func evictedSteps(c *ledger.Case) []step.Step {
-	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers   # what each takes now; again at its peak")
+	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers   # what each takes now; again at its peak", "the peak and a quarter")
 }
 
 func podSteps(c *ledger.Case) []step.Step {
-	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers\nkubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'")
+	return resources(c, "kubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'", "twice today's limit")
 }
 
 // replicaPod is the name that a Deployment gives its pods: its own, the hash of
@@ -106,6 +110,15 @@ func little(c *ledger.Case) bool {
 	return rss != nil && rss.Bytes < 256<<20 && withSwap(c) == 0
 }
 
+// named: the log shows which process was killed.
+func named(c *ledger.Case) bool {
+	_, ok := c.Fact("victim")
+	return ok
+}
+
+// ranIn: what was killed is a runtime that takes a bound of its own.
+func ranIn(c *ledger.Case) bool { return hostFigures(c)["bounded"] != "" }
+
 var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
@@ -127,7 +140,7 @@ var kubernetesCards = []cause.Card{
 		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} is little: either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. If nobody set that limit, a LimitRange of the namespace did.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "`kubectl get limitrange` shows a default of the namespace. Start well above the need, measure the peak, then lower it. A model server needs its models in RAM and some GB more.", Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "Start well above the need, measure the peak (`kubectl top pod --containers`), then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
 			{Fix: "empty_cache", Title: "Check what else fills the limit", Told: "In the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
 			{Fix: "detach_accumulated", Title: "If it fails again later, watch whether memory climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
 		},
@@ -140,14 +153,18 @@ var kubernetesCards = []cause.Card{
 		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]All processes of the container count, and so do files in memory (an `emptyDir` with medium Memory, /dev/shm).[[ {lived}]][[ It was restarted {restarts} times.]]",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "Set it in the Deployment, Job or Helm values too, or the next deployment undoes it.[[ {wanted} is {basis}.]]", Steps: limitOfPod, Cost: "Less room for other pods"},
-			{Fix: "lower_num_workers", Title: "Make the program respect the limit", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values too, or the next deployment undoes it.", Steps: limitOfPod, Cost: "Less room for other pods"},
+			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each holds its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some throughput"},
+			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: ranIn, Told: "{bounded}.", Cost: "Some throughput"},
+			boundDaemon,
+			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, ranIn, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
+			{Fix: "lower_num_workers", Title: "Make the program respect the limit", If: when.Not(named), Ways: []cause.Way{
 				{For: "Workers", Text: "many programs start one per core of the node, not of the container: set the number yourself"},
 				{For: "JVM", Text: "`-XX:MaxRAMPercentage=75` leaves room beside the heap"},
 				{For: "Node.js", Text: "`NODE_OPTIONS=--max-old-space-size=` three quarters of the limit, in MB"},
 				{For: "Go", Text: "`GOMEMLIMIT` at nine tenths of the limit (Go 1.19 and later)"},
 			}, Cost: "Some throughput"},
-			{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, read that in parts or memory-mapped. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, load less at a time. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources", "https://nodejs.org/api/cli.html", "https://pkg.go.dev/runtime/debug"},
 	},

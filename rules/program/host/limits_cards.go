@@ -141,10 +141,10 @@ var daemonCards = []cause.Card{{
 }}
 
 var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Strong,
-	"ended the app at its memory limit",
+	"ended the app at its memory limit[[ of {limit}]]",
 	"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
 	"Closing other apps: the limit is this app's own.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
-	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
+	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Weights, context and the app itself have to stay below the limit: on phones 1 to 3 billion parameters in 4 bit. A shorter context or input takes less as well.", Cost: "Some quality"},
 	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
 	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "Find what it holds with Instruments", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations. A jump is one large load (images decoded at full size, files read whole); a climb is something that is kept.", Cost: "Some rewriting"},
 	cause.Cure{Fix: "raise_memory_limit", Title: "On iOS, request the larger memory limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})

@@ -47,12 +47,15 @@ func fits(c *ledger.Case) bool { return queueFigures(c)["fitting"] != "" }
 // queueFigures are those of a job in a queue.
 func queueFigures(c *ledger.Case) map[string]string {
 	out, f := hostFigures(c), c.F()
-	out["figures"], out["fitting"], out["option"] = "", "", ""
+	out["figures"], out["fitting"], out["option"], out["space"] = "", "", "", ""
+	if c.Contains("killed: vmem") || c.Contains("killed: pvmem") {
+		out["space"] = "A vmem limit counts address space: request far more than RAM, or only `mem=` where the site allows that."
+	}
 	switch {
 	case f.KilledRSS != nil && f.Limit != nil:
 		out["figures"] = fmt.Sprintf(": %s used, %s asked for", f.KilledRSS, f.Limit)
 	case f.Limit != nil:
-		out["figures"] = fmt.Sprintf(", more than %s", f.Limit)
+		out["figures"] = fmt.Sprintf(" of %s", f.Limit)
 	}
 	cores, ok := c.Fact("queue_cores")
 	n, _ := ledger.Whole(cores.Text)
@@ -86,7 +89,7 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	if ask.Title == "" {
 		ask.Title = "Request more memory[[: {wanted}]]"
 	}
-	ask.Told += "[[{wanted} is {basis}.]]"
+	ask.Told += "[[{wanted} is {basis}.]][[ {space}]]"
 	return []cause.Card{{
 		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
 		Headline: whose + "{figures}", Means: means, Not: not,
@@ -148,10 +151,33 @@ func pbsSteps(c *ledger.Case) []step.Step {
 	return more("shell", "gb", "#PBS -l "+resource+"=MEM")(c)
 }
 
-var lsfCards = queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
+// lsfReserved: the job held less than half of what it reserved, so that its
+// limit is another.
+func lsfReserved(c *ledger.Case) bool {
+	f := c.F()
+	return f.KilledRSS != nil && f.Limit != nil && f.KilledRSS.Bytes*2 < f.Limit.Bytes
+}
+
+var lsfCards = append([]cause.Card{{
+	ID: "lsf/limit-below-reservation", Kinds: queue, If: lsfReserved, Cause: cause.HostMemory, Weight: cause.Strong, Figures: hostFigures,
+	Headline: "ended the job at a limit that is lower than its reservation: {held} used, {limit} reserved",
+	Means:    "LSF has two settings: `rusage[mem=]` reserves memory, here {limit}, and `-M` is the limit at which the job is ended. The job was ended although the report shows {held} at most, so its `-M`, or the queue's default for it, is most likely far lower. A number without a unit is in KB by default, in MB or GB at some sites.",
+	Not:      "Reserving more (`rusage[mem=]`): the limit stays the same.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Set the limit (-M) to what is reserved", Told: "In the job script, with its unit; sites that take no unit: see LSF_UNIT_FOR_LIMITS.", Steps: reservedSteps, Cost: "None: it is reserved already"},
+		{Fix: "close_other_apps", Title: "Check which limit the job had", Kind: "shell", Text: "bjobs -l JOB | grep -A3 -i -E 'limit|rusage'   # JOB: its number", Told: "MEMLIMIT is the limit; the site decides whether it counts for a job or for each process.", Cost: "Free"},
+		lessPython, lessMemory,
+	},
+	Sources: []string{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory", "https://www.ibm.com/docs/en/SSWRJV_10.1.0/lsf_command_ref/bsub.__m.1.html"},
+}}, queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
 	"LSF ended the job at its limit (`-M`), which counts the RAM of all its processes. The node may have had more. `-M` is the limit, and `rusage[mem=]` is what is reserved for the job: raise both. A job without `-M` has the queue's default.",
 	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
-	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
+	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})...)
+
+// reservedSteps make the limit as large as the reservation.
+func reservedSteps(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "config", Text: fmt.Sprintf("#BSUB -M %dGB", gib(c.F().Limit.Bytes))}}
+}
 
 var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job: it used more memory than it requested",
 	"A job's slot is as large as its `request_memory`, and HTCondor holds or ends a job that exceeds it. The machine may have had more. A submit file without that line gets the pool's default, which is often small.",

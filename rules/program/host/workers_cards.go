@@ -77,11 +77,17 @@ func poolFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// allLimits lists the limits of all pods.
+const allLimits = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,LIMIT:.spec.containers[*].resources.limits.memory,REQUEST:.spec.containers[*].resources.requests.memory"
+
 var (
+	// boundDaemon limits a server of which one small process was killed.
+	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: known, Title: "Limit the memory of {victim}", Told: "Set {bound}.", Cost: "Some speed"}
+	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it comes back, check whether memory climbs", Told: "`docker stats`, `kubectl top pod --containers` or `systemd-cgtop -m` every few minutes. If it climbs steadily, something leaks, and a larger limit only postpones the kill.", Cost: "Free"}
 	// raisePod raises a pod's limit; what it is the log does not show.
 	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",
 		Told: "`kubectl top pod --containers` shows which pod is near its limit. Set `resources.limits.memory` to twice today's value, and lower it once the peak is known. All limits:",
-		Text: "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,LIMIT:.spec.containers[*].resources.limits.memory,REQUEST:.spec.containers[*].resources.requests.memory",
+		Text: allLimits,
 		Cost: "Less for the rest of the node"}
 	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Raise the memory limit", Steps: limitSteps, Cost: "Less for the rest of the machine"}
 )

@@ -166,17 +166,18 @@ var ramCards = []cause.Card{
 		ID: "rest/ram-load", If: when.All(inRAM, loading),
 		Headline: "was refused RAM while it loaded a model",
 		Means:    "[[{asked} was refused. ]]The model is read into system memory (RAM): as much as its file, and for a moment twice that if it is converted. [[{ram} of RAM was free. ]]Either RAM (on Windows RAM plus page file) is too small for that, or a limit or another program leaves too little.",
-		Not:      "Moving layers off the graphics card: they go to RAM.",
+		Not:      "Moving layers from the graphics card to RAM.",
 		Cures: []cause.Cure{
+			windowsRAM,
 			{Fix: "use_smaller_model", Title: "Use a smaller or more quantised model file", Told: "Its size and 1 to 2 GB more have to fit into what is free. 4 bit is a quarter of 16.", Cost: "some quality"},
-			windowsRAM, windowsLook, linuxLook, lookMac, swap,
+			windowsLook, linuxLook, lookMac, swap,
 		},
 		Sources: []string{overcommit},
 	},
 	{
 		ID: "rest/ram-model", If: when.All(inRAM, model),
 		Means: "[[{asked} was refused. ]]It is system memory (RAM), not graphics memory. [[{ram} of it was free. ]]The model, its work on the input and the data of several workers share it. If it fails only with large or long input, that input is the cause; if at once, the model or a limit.",
-		Not:   "Moving layers off the graphics card: they go to RAM.",
+		Not:   "Moving layers from the graphics card to RAM.",
 		Cures: []cause.Cure{
 			windowsRAM, windowsLook, linuxLook, lookMac,
 			{Fix: "lower_resolution", Title: "Use less input at once", Ways: []cause.Way{
