@@ -228,7 +228,7 @@ var whisperCards = []cause.Card{
 		Means:    "The model goes to RAM in one piece here[[, {asked}]]; the work on it takes up to 1 GB more. On Windows RAM and page file count together.[[ {build32}]]",
 		Not:      "Cutting the audio into pieces: it failed while the model was loaded. `-ng`: it does not save RAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9): {fetch} fetches it, then pass it with `-m`.", Cost: "hardly any loss"},
+			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9) from huggingface.co/ggerganov/whisper.cpp, or in a clone {fetch}. Pass the file with `-m`.", Cost: "hardly any loss"},
 			{Fix: "close_other_apps", Title: "Close other programs, or enlarge the page file or swap", Told: "{swap}", Cost: "free"},
 			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`.", "more mistakes"),
 		},
@@ -241,7 +241,7 @@ var whisperCards = []cause.Card{
 		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp reads audio in pieces of 30 seconds, so its memory follows the model: about 4 GB for large, 2 for medium, 1 for small. The card is too small for that, or something else is on it: `nvidia-smi` or the task manager shows which.",
 		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
-			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` (`models/download-ggml-model.sh large-v3-turbo-q5_0`) and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
+			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` from huggingface.co/ggerganov/whisper.cpp and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
 			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`. Leave `-p` (processors) at 1: each makes a state of its own.", "more mistakes"),
 			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
 		},
@@ -252,9 +252,9 @@ var whisperCards = []cause.Card{
 // speechFigures say where models come from on the reader's system, and what a
 // program of 32 bit can have.
 func speechFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh NAME`", "swap": "`free -h` shows what is free; with swap it loads, slowly; a container's limit counts too."}
+	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh large-v3-turbo-q5_0`", "swap": "`free -h` shows what is free; with swap it loads, slowly; a container's limit counts too."}
 	if c.Windows() {
-		out["fetch"] = "`models\\download-ggml-model.cmd NAME`"
+		out["fetch"] = "`models\\download-ggml-model.cmd large-v3-turbo-q5_0`"
 		out["swap"] = "Task Manager, Performance, Memory: \"Committed\" near its limit means the page file is too small (System, Advanced, Performance: Settings, Advanced, Virtual memory)."
 	} else if c.Reader.OS == "mac" {
 		out["swap"] = "Activity Monitor, tab Memory, shows what uses most."
