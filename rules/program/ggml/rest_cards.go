@@ -18,7 +18,7 @@ const HandleMeans = "cuBLAS multiplies the matrices of a prompt. It sets up its 
 // that was refused, or only where. Whatever the cause, they say what to try.
 var restCards = []cause.Card{
 	{
-		ID: "llama.cpp/cublas", Kinds: []fact.Kind{fact.CUDAHandle}, Said: HandleWords,
+		ID: "llama.cpp/cublas-handle", Kinds: []fact.Kind{fact.CUDAHandle}, Said: HandleWords,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "filled the GPU: cuBLAS found no memory for its handle",
 		Means: HandleMeans,
 		Cures: []cause.Cure{

@@ -94,7 +94,7 @@ func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 	case c.Reader.OS == "linux" || c.Reader.OS == "mac" || c.Reader.OS == "wsl":
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied)}}
 	}
-	return []step.Step{told("Save a file named `Modelfile` with the lines `%s` (your model as in `ollama list`), then run `ollama create %s -f Modelfile` and `ollama run %[2]s`.", strings.Join(lines, "`, `"), copied)}
+	return []step.Step{{Kind: "modelfile", Text: fmt.Sprintf("# save this as a file named Modelfile, then run:  ollama create %s -f Modelfile && ollama run %[1]s\n", copied) + strings.Join(lines, "\n")}}
 }
 
 // server sets variables where they count: for the server, not for `ollama run`.
@@ -120,8 +120,8 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 		return []step.Step{told("`sudo systemctl edit ollama`, add these lines, save, then `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
-		told("For the server; then restart Ollama. Linux: `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`. Windows: `setx NAME VALUE`. Mac: `launchctl setenv NAME VALUE`. Docker: `-e NAME=VALUE`."),
-		{Kind: "config", Text: each("", "")},
+		told("Linux: `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`. Windows: `setx NAME VALUE`. Mac: `launchctl setenv NAME VALUE`. Docker: `-e NAME=VALUE`."),
+		{Kind: "config", Text: "# environment of the Ollama server, then restart it\n" + each("", "")},
 	}
 }
 
