@@ -64,7 +64,13 @@ var koboldCards = []cause.Card{
 // Settings of LM Studio that several cards name.
 var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations",
-		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)}
+		Steps: func(c *ledger.Case) []step.Step {
+			if _, of := ggml.ContextToTry(c); of == 0 {
+				return []step.Step{{Kind: "ui", Text: "My Models, gear beside the model: Context Length at half of its value, 8192 at most; then load it again"}}
+			}
+			return inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)(c)
+		}}
+	studioBatch  = does("lower_ubatch", "Lower Evaluation Batch Size, turn Flash Attention on", "ui", "My Models, gear beside the model, Advanced: Evaluation Batch Size at half of its value (256 instead of 512), Flash Attention on", "prompts are read more slowly")
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Offload (layers on the card)", Cost: "slower",
 		Told:  "The rest runs on the CPU. If it loads, raise it until about 1 GiB of the card stays free.",
 		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
@@ -126,7 +132,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the KV cache did not fit on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: no room for the KV cache",
 		Means:   "The weights fit; the KV cache, which is reserved for the whole Context Length, was refused. The log does not show its size. Some models are set to 128k tokens and more, and Max Concurrent Predictions can multiply the cache.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
@@ -142,12 +148,10 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the compute buffer did not fit on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: no room for the compute buffer",
 		Means: "Weights and KV cache fit; the compute buffer for reading a prompt, which is made last, did not. The log does not show its size. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
-			studioContext,
-			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
-			studioLayers,
+			studioBatch, studioContext, studioLayers,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
@@ -156,8 +160,7 @@ var lmStudioCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: a compute buffer of {asked} did not fit",
 		Means: "Weights and KV cache fit; the compute buffer of {asked}, which is made last, did not. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
-			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
-			studioLayers, studioContext,
+			studioBatch, studioLayers, studioContext,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},

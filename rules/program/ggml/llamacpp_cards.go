@@ -109,6 +109,17 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
+		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"},
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory in the RPC worker[[: {asked} was refused]]",
+		Means: "This computer works for another one, which decides what of the model goes here (`llama-server --rpc`). {asked} more did not fit beside what it had sent before.",
+		Cures: []cause.Cure{
+			does("balance_split", "Give this worker less: `-ts` on the other computer", "text", "There: `-ts` with one number for each device, in the order of `llama-server --list-devices`, a smaller one for this worker.", "the others need room"),
+			does("fewer_gpu_layers", "Put fewer layers on the GPUs: `-ngl`", "text", "On the other computer: half of the present value, then raise it.", "slower"),
+			does("lower_context", "Shorten the context there: `-c`", "text", "Half of it is half of the KV cache on each device.", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/tools/rpc/README.md", llamaThreads + "7293"},
+	},
+	{
 		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's. The log of its `rpc-server` says which device it was.",
 		Cures: []cause.Cure{
@@ -284,7 +295,8 @@ var llamaPartCards = []cause.Card{
 		Not:   "More RAM, swap or fewer layers on the GPU: the plan stays wrong.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update to a newer build", "a download"),
-			{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU (`-ngl 0`), or take a build for another backend (CUDA, HIP, Vulkan, Metal); the planning differs between them.", Cost: "possibly slower"},
+			{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU, or take a build for another backend (CUDA, HIP, Vulkan, Metal): each plans differently.", Cost: "possibly slower"},
+			where(func(c *ledger.Case) bool { return !c.Contains(".weight") }, as("lower_context", "Shorten the context until then", "may not be enough")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ggml-org/llama.cpp/pull/12197"},
 	},

@@ -184,11 +184,10 @@ func layers(c *ledger.Case) []step.Step {
 		return modelfile(c, fmt.Sprintf("num_gpu %d", keep))
 	}
 	keep, of := kept(c)
-	other := ""
 	if of == 0 {
-		keep, of, other = 28, 33, ", of 81 it is 68"
+		return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded 29/33` or `layers.offload=29`). Take about 15 %% off that number and write it in place of 20; lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d%[4]s. Lower until it runs.", planned(c), of, keep, other)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where
