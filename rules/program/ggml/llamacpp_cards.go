@@ -312,12 +312,12 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans, Not: arenaNot,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans + "[[ {little}]]", Not: arenaNot,
 		Cures: []cause.Cure{
 			where(otherProgram, as("upgrade_version", "Update the program", "old model files may need a new download")),
 			{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
-			does("lower_batch_size", "Until then: lower the batch size", "text", "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", "slower prompts"),
-			shortPrompt,
+			where(when.Not(slightlyShort), does("lower_batch_size", "Until then: lower the batch size", "text", "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", "slower prompts")),
+			where(when.Not(slightlyShort), shortPrompt),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
 	},
@@ -399,7 +399,11 @@ func poolNumbers(c *ledger.Case) map[string]string {
 	if pool == 0 || needed <= pool {
 		return nil
 	}
-	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool)}
+	little := ""
+	if slightlyShort(c) {
+		little = "So small a gap usually means that the pool was counted wrongly for this model."
+	}
+	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
 }
 
 // hostWeights: system memory was refused for what only it can give; caches are
