@@ -114,6 +114,17 @@ var PrivateGPT = program.Program{
 			apps.LookAtCard,
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/v0.6.2/private_gpt/components/llm/llm_component.py"},
+	}, cause.Card{
+		ID: "private-gpt/pool", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"privateGPT.py"},
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "ran over a memory pool of fixed size inside llama.cpp",
+		Means: "This first version of PrivateGPT uses llama-cpp-python, whose llama.cpp of 2023 set such pools by the model's size: a long prompt or a large batch can need more. Neither RAM nor GPU memory is short.",
+		Not:   "More RAM or fewer layers on the GPU: the pool keeps its size.",
+		Cures: []cause.Cure{
+			apps.Cure("lower_batch_size", "Lower the batch and the passages in `.env`", "config", "# .env; lower values if yours are these already\nMODEL_N_BATCH=8\nTARGET_SOURCE_CHUNKS=2", "Slower prompts, less of the documents for each answer."),
+			apps.Cure("upgrade_version", "Update llama-cpp-python", "shell", "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", "A new model file; LangChain may need an update too."),
+			apps.Cure("lower_context", "Lower `MODEL_N_CTX`", "text", "In `.env`, half of the present value.", "Shorter questions and passages."),
+		},
+		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/primordial/privateGPT.py", "https://github.com/zylon-ai/private-gpt/issues/885"},
 	}),
 }
 

@@ -13,7 +13,7 @@ import (
 
 var (
 	diffusionSources = []string{"stable-diffusion.cpp/docs/backend.md", "stable-diffusion.cpp/docs/performance.md", "stable-diffusion.cpp/examples/common/common.cpp"}
-	drawing          = []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}
+	drawing          = []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime, fact.GGMLSYCL}
 	// smallerPicture and offCard: the two things that always help.
 	smallerPicture = does("lower_resolution", "Lower the resolution", "text", "Lower `-W` and `-H` (SD 1.5 not above 512 x 512; SDXL, FLUX and others 768 x 768 or less) and `-b 1`; for video fewer `--video-frames`.", "a smaller image")
 	offCard        = does("cpu_offload", "Offload weights to RAM: `--offload-to-cpu`", "text", "Add `--offload-to-cpu`; it moves each model to the card only while it runs. 2026 versions also have `--max-vram` and `--auto-fit`.", "slower")

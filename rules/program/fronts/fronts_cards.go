@@ -64,7 +64,13 @@ var koboldCards = []cause.Card{
 // Settings of LM Studio that several cards name.
 var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations",
-		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)}
+		Steps: func(c *ledger.Case) []step.Step {
+			if _, of := ggml.ContextToTry(c); of == 0 {
+				return []step.Step{{Kind: "ui", Text: "My Models, gear beside the model: Context Length at half of its value, 8192 at most; then load it again"}}
+			}
+			return inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)(c)
+		}}
+	studioBatch  = does("lower_ubatch", "Lower Evaluation Batch Size, turn Flash Attention on", "ui", "My Models, gear beside the model, Advanced: Evaluation Batch Size at half of its value (256 instead of 512), Flash Attention on", "prompts are read more slowly")
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Offload (layers on the card)", Cost: "slower",
 		Told:  "The rest runs on the CPU. If it loads, raise it until about 1 GiB of the card stays free.",
 		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
@@ -126,7 +132,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the KV cache did not fit on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: no room for the KV cache",
 		Means:   "The weights fit; the KV cache, which is reserved for the whole Context Length, was refused. The log does not show its size. Some models are set to 128k tokens and more, and Max Concurrent Predictions can multiply the cache.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
@@ -142,12 +148,10 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the compute buffer did not fit on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: no room for the compute buffer",
 		Means: "Weights and KV cache fit; the compute buffer for reading a prompt, which is made last, did not. The log does not show its size. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
-			studioContext,
-			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
-			studioLayers,
+			studioBatch, studioContext, studioLayers,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
@@ -156,8 +160,7 @@ var lmStudioCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: a compute buffer of {asked} did not fit",
 		Means: "Weights and KV cache fit; the compute buffer of {asked}, which is made last, did not. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Cures: []cause.Cure{
-			{Fix: "lower_ubatch", Title: "Lower Evaluation Batch Size, turn Flash Attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
-			studioLayers, studioContext,
+			studioBatch, studioLayers, studioContext,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
@@ -228,7 +231,7 @@ var whisperCards = []cause.Card{
 		Means:    "The model goes to RAM in one piece here[[, {asked}]]; the work on it takes up to 1 GB more. On Windows RAM and page file count together.[[ {build32}]]",
 		Not:      "Cutting the audio into pieces: it failed while the model was loaded. `-ng`: it does not save RAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9): {fetch} fetches it, then pass it with `-m`.", Cost: "hardly any loss"},
+			{Fix: "use_lower_quant", Title: "Use a quantised model of the same size", Told: "`ggml-large-v3-turbo-q5_0.bin` (0.5 GiB) or `ggml-large-v3-q5_0.bin` (1.1 GiB in place of 2.9) from huggingface.co/ggerganov/whisper.cpp, or in a clone {fetch}. Pass the file with `-m`.", Cost: "hardly any loss"},
 			{Fix: "close_other_apps", Title: "Close other programs, or enlarge the page file or swap", Told: "{swap}", Cost: "free"},
 			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`.", "more mistakes"),
 		},
@@ -241,7 +244,7 @@ var whisperCards = []cause.Card{
 		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp reads audio in pieces of 30 seconds, so its memory follows the model: about 4 GB for large, 2 for medium, 1 for small. The card is too small for that, or something else is on it: `nvidia-smi` or the task manager shows which.",
 		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
-			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` (`models/download-ggml-model.sh large-v3-turbo-q5_0`) and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
+			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` from huggingface.co/ggerganov/whisper.cpp and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
 			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`. Leave `-p` (processors) at 1: each makes a state of its own.", "more mistakes"),
 			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
 		},
@@ -252,9 +255,9 @@ var whisperCards = []cause.Card{
 // speechFigures say where models come from on the reader's system, and what a
 // program of 32 bit can have.
 func speechFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh NAME`", "swap": "`free -h` shows what is free; with swap it loads, slowly; a container's limit counts too."}
+	out := map[string]string{"fetch": "`sh models/download-ggml-model.sh large-v3-turbo-q5_0`", "swap": "`free -h` shows what is free; with swap it loads, slowly; a container's limit counts too."}
 	if c.Windows() {
-		out["fetch"] = "`models\\download-ggml-model.cmd NAME`"
+		out["fetch"] = "`models\\download-ggml-model.cmd large-v3-turbo-q5_0`"
 		out["swap"] = "Task Manager, Performance, Memory: \"Committed\" near its limit means the page file is too small (System, Advanced, Performance: Settings, Advanced, Virtual memory)."
 	} else if c.Reader.OS == "mac" {
 		out["swap"] = "Activity Monitor, tab Memory, shows what uses most."

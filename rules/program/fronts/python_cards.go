@@ -31,8 +31,8 @@ var pythonOwn = []cause.Card{
 		Headline: "did not create its context: a compute buffer of {asked} did not fit on {gpu}",
 		Means:    "Weights and KV cache were spread over the cards and fit; {gpu} then had no room for {asked} of compute buffer[[ ({left} was left)]]. By default each card gets a share of the layers by its free memory, and cache and compute buffer come on top.",
 		Cures: []cause.Cure{
-			told("lower_context", "Lower `n_ctx`", "", "shorter conversations"),
 			does("balance_split", "Give {gpu} fewer layers: `tensor_split`", "text", "`tensor_split=[...]` in your `Llama(...)` call: one number for each card, in their order, smaller for the one that failed.", "a few trials"),
+			told("lower_context", "Lower `n_ctx`", "", "shorter conversations"),
 			told("lower_ubatch", "Lower `n_ubatch`", "", "slower prompts"),
 		},
 		Sources: []string{"llama_cpp/llama.py", "llama.cpp/src/llama-model.cpp"},

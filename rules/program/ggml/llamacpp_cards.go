@@ -47,6 +47,13 @@ func otherProgram(c *ledger.Case) bool {
 // device holds where a part of the model was refused on a card.
 func device(parts ...string) func(*ledger.Case) bool { return when.All(buffer(parts...), onGPU) }
 
+var (
+	// pythonWords: llama.cpp within a Python program, which updates it by pip.
+	pythonWords = []string{"Llama.generate:", "llama_cpp/", "llama_cpp.server", "langchain", "localGPT", "Enter a query:", "Traceback (most recent call last)"}
+	// ipexWords: Intel's copy of llama.cpp, which has releases of its own.
+	ipexWords = []string{"llama-cpp-bigdl", "ipex-llm"}
+)
+
 // host holds where it was refused in system memory.
 func host(parts ...string) func(*ledger.Case) bool {
 	return when.All(buffer(parts...), ledger.InHost)
@@ -100,6 +107,17 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Means: "The device that failed is the CPU's integrated GPU, which uses system memory (RAM). llama.cpp gave it a part of the model beside the dedicated GPU.",
 		Cures:   []cause.Cure{as("select_gpu", "Use the dedicated GPU only", "free"), as("fewer_gpu_layers", "Put fewer layers on the GPU if it still fails", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
+	},
+	{
+		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"},
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory in the RPC worker[[: {asked} was refused]]",
+		Means: "This computer works for another one, which decides what of the model goes here (`llama-server --rpc`). {asked} more did not fit beside what it had sent before.",
+		Cures: []cause.Cure{
+			does("balance_split", "Give this worker less: `-ts` on the other computer", "text", "There: `-ts` with one number for each device, in the order of `llama-server --list-devices`, a smaller one for this worker.", "the others need room"),
+			does("fewer_gpu_layers", "Put fewer layers on the GPUs: `-ngl`", "text", "On the other computer: half of the present value, then raise it.", "slower"),
+			does("lower_context", "Shorten the context there: `-c`", "text", "Half of it is half of the KV cache on each device.", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/tools/rpc/README.md", llamaThreads + "7293"},
 	},
 	{
 		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
@@ -248,6 +266,17 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", llamaThreads + "25286"},
 	},
 	{
+		ID: "llama.cpp/ipex", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: ipexWords,
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped at an out-of-memory error of the oneAPI driver",
+		Means: "This is IPEX-LLM's copy of llama.cpp. The oneAPI runtime reports out of memory for other faults too: several devices at once, or one buffer above its 4 GiB limit. The line has no size, so it does not tell which.",
+		Cures: []cause.Cure{
+			{Fix: "select_gpu", Title: "Use one device only", Told: "The number is the one in the device list of the log; in Docker `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
+			{Fix: "lower_context", Title: "Test with a small model and a short context", Told: "llama.cpp: `-c 2048 -ub 128`; Ollama: `num_ctx` 2048. If that runs, it was memory: raise it step by step.", Cost: "a test"},
+			{Fix: "upgrade_version", Title: "Update IPEX-LLM and the GPU driver", Told: "Update the package or the image that you use; or take llama.cpp's own SYCL or Vulkan build for the same GPU.", Cost: "a download"},
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/mattcurf/ollama-intel-gpu/issues/17"},
+	},
+	{
 		ID: "llama.cpp/sycl", Kinds: []fact.Kind{fact.GGMLSYCL},
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped at an out-of-memory error of the oneAPI driver",
 		Means: "The oneAPI runtime reports out of memory for other faults too: copies between devices, or one buffer above its 4 GiB limit. The line has no size, so it does not tell which.",
@@ -260,18 +289,48 @@ var llamaPartCards = []cause.Card{
 	},
 	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
 	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself",
-		Means: "[[The pool has {pool}, and {lack} more was needed. ]]That build planned the pool for another batch, prompt or model. Neither RAM nor GPU memory is short.",
-		Not:   "More RAM, swap or fewer layers on the GPU: the pool keeps its size.",
+		ID: "llama.cpp/plan", Kinds: []fact.Kind{fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned one of its own buffers too small",
+		Means: "llama.cpp plans its buffers before it fills them, and this one was planned too small[[: {lack} was missing of {pool}]]. That is a fault of this build, often of one backend. Neither RAM nor GPU memory is short.",
+		Not:   "More RAM, swap or fewer layers on the GPU: the plan stays wrong.",
 		Cures: []cause.Cure{
-			cause.Cure{Fix: "upgrade_version", Title: "Update the program", If: otherProgram, Cost: "old model files may need a new download"},
-			cause.Cure{Fix: "upgrade_version", Title: "Update the program", If: when.Not(otherProgram), Told: "Newer versions have no such pool. llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`. Old GGML files (`.bin`) then need a GGUF of the same model.", Cost: "old model files may need a new download"},
-			where(when.Root(fact.GGMLPool), does("lower_batch_size", "Until then: lower the batch size, shorten the prompt", "text", "Halve the batch size (`-b`; llama-cpp-python and LangChain: `n_batch`), 512 at most, and shorten the prompt: less text from documents or history.", "slower prompts")),
+			as("upgrade_version", "Update to a newer build", "a download"),
+			{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU, or take a build for another backend (CUDA, HIP, Vulkan, Metal): each plans differently.", Cost: "possibly slower"},
+			where(func(c *ledger.Case) bool { return !c.Contains(".weight") }, as("lower_context", "Shorten the context until then", "may not be enough")),
 		},
-		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
+		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ggml-org/llama.cpp/pull/12197"},
+	},
+	{
+		ID: "llama.cpp/arena-python", Kinds: []fact.Kind{fact.GGMLPool}, Said: pythonWords, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans, Not: arenaNot,
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower `n_batch`", Told: "In the `LlamaCpp(...)` or `Llama(...)` call: `n_batch=512`, or half of it if it is 512 or less. localGPT sets it to the whole context on a GPU (`kwargs[\"n_batch\"] = max_ctx_size`): write 512 there.", Cost: "slower prompts"},
+			{Fix: "upgrade_version", Title: "Update llama-cpp-python", Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", Cost: "a new model file; the program around it may need an update too"},
+			shortPrompt,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/PromtEngineer/localGPT/blob/main/load_models.py", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
+	},
+	{
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans + "[[ {little}]]", Not: arenaNot,
+		Cures: []cause.Cure{
+			where(otherProgram, as("upgrade_version", "Update the program", "old model files may need a new download")),
+			{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
+			where(when.Not(slightlyShort), does("lower_batch_size", "Until then: lower the batch size", "text", "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", "slower prompts")),
+			where(when.Not(slightlyShort), shortPrompt),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
 	},
 }
+
+// What pools of fixed size have in common.
+const (
+	arenaHeadline = "ran over a memory pool of fixed size inside itself"
+	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]llama.cpp builds of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
+	arenaNot      = "More RAM, swap or fewer layers on the GPU: the pool keeps its size."
+)
+
+var shortPrompt = does("lower_context", "Shorten the prompt", "text", "Fewer passages of documents, less history, or a shorter question.", "less text at a time")
 
 // serverCards are about the system's memory while a server works.
 var serverCards = []cause.Card{{
@@ -340,7 +399,11 @@ func poolNumbers(c *ledger.Case) map[string]string {
 	if pool == 0 || needed <= pool {
 		return nil
 	}
-	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool)}
+	little := ""
+	if slightlyShort(c) {
+		little = "So small a gap usually means that the pool was counted wrongly for this model."
+	}
+	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
 }
 
 // hostWeights: system memory was refused for what only it can give; caches are

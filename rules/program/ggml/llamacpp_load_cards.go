@@ -126,13 +126,24 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/OPENCL.md", llamaThreads + "5057"}, Solved: 1,
 	},
 	{
+		ID: "llama.cpp/tensor-setup", Kinds: ofGGML, Said: []string{"failed to initialize tensor"}, If: onGPU, Figures: numbers,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not set up a tensor on the GPU",
+		Means: "The weights' buffer was made; then one tensor in it could not be set up, and llama.cpp words that as \"unable to allocate\". Most often it is the build, the driver or a file that this build cannot place; a full GPU is possible too.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "Update to a newer build and driver", "a download"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "With none (`-ngl 0`) it tells whether the GPU part is at fault.", "slower"),
+			freeCard,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ollama/ollama/issues/11265"},
+	},
+	{
 		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the model's weights did not fit on {gpu}",
 		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]KV cache and working memory come on top.",
 		Not:   "A shorter context or smaller batch alone: the weights were refused before either counted.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
 			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N). RAM then has to hold nearly the whole file. Most models this large are such a mixture.", "slower than all on the GPU, faster than whole layers in RAM")),
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
 			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast"),
 			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "Run `{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),
 		},
@@ -207,9 +218,9 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a batch as long as the context: {ub} tokens",
 		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It is made for {ub} tokens at once, all of the context, where 512 is usual. Embedding and rerank models are run like that, to read a text whole. Without flash attention the buffer grows with the square of that length.",
 		Cures: []cause.Cure{
-			told("lower_ubatch", "Shorten context and batch to your longest text", "Texts for embeddings mostly have 512 to 2048 tokens. At {ubTo} tokens the buffer takes {ubThen} at most; set the context to the same.", "longer texts have to be cut"),
+			told("lower_ubatch", "Shorten context and batch to your longest text", "Texts for embeddings mostly have 512 to 2048 tokens. At {ubTo} tokens the buffer takes {ubThen} at most; set the context to the same (KoboldCpp: `--embeddingsmaxctx`).", "longer texts have to be cut"),
 			told("enable_flash_attention", "Turn on flash attention too", "The buffer then no longer grows with the square.", "free"),
-			{Fix: "fewer_gpu_layers", Title: "Run the embedding model on the CPU", Told: "Such models are usually small: `--device none` for its server (KoboldCpp: without `--embeddingsgpu`).", Cost: "slower"},
+			{Fix: "fewer_gpu_layers", Title: "Run the embedding model on the CPU", Told: "Such models are usually small: `--device none` for its server (KoboldCpp: leave out `--embeddingsgpu`).", Cost: "slower"},
 		},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/tools/server/README.md", "https://github.com/LostRuins/koboldcpp/issues/1590"},
 	},

@@ -15,7 +15,7 @@ import (
 
 // told is a fix as the program spells it, after words with its figures.
 func told(fix, title, told, cost string) cause.Cure {
-	cure := cause.Cure{Fix: fix, Title: title, Told: told, Steps: llamaSteps[fix], Cost: cost}
+	cure := cause.Cure{Fix: fix, Title: title, Told: told, Own: true, Cost: cost}
 	if fix == "quantize_kv_cache" || fix == "enable_flash_attention" {
 		cure.If = when.Not(oldVulkan)
 	}
@@ -79,6 +79,14 @@ func numbers(c *ledger.Case) map[string]string {
 	return out
 }
 
+// deviceSize is what the list of devices says of the largest one.
+func deviceSize(c *ledger.Case) (most int64) {
+	for _, d := range c.Facts.Devices {
+		most = max(most, ledger.SizeOf(d.Total), ledger.SizeOf(d.Free))
+	}
+	return most
+}
+
 // amounts are those of what was refused: per layer, per token, at other
 // settings.
 func amounts(c *ledger.Case, b budget, out map[string]string) {
@@ -87,7 +95,7 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 		return
 	}
 	for _, gb := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48, 80} {
-		if gb*units.GiB <= asked {
+		if gb*units.GiB <= asked && max(ledger.SizeOf(c.F().Free), c.Total.Bytes, deviceSize(c)) < asked {
 			out["never"] = fmt.Sprint(gb)
 		}
 	}

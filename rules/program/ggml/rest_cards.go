@@ -8,12 +8,30 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// HandleWords are those of ggml's CUDA backend where it makes a cuBLAS handle.
+var HandleWords = []string{"cublas_handle", "cublasCreate_v2(&cublas_handles", "hipblasCreate(&cublas_handles"}
+
+// HandleMeans says what it was.
+const HandleMeans = "cuBLAS multiplies the matrices of a prompt. It sets up its handle at the first use, after model and context were placed, and needs some tens of MiB: most likely they already fill the GPU, alone or beside another program. The message has no sizes."
+
 // restCards hold where none above does: what is known is the part of the model
 // that was refused, or only where. Whatever the cause, they say what to try.
 var restCards = []cause.Card{
 	{
+		ID: "llama.cpp/cublas-handle", Kinds: []fact.Kind{fact.CUDAHandle}, Said: HandleWords,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "filled the GPU: cuBLAS found no memory for its handle",
+		Means: HandleMeans,
+		Cures: []cause.Cure{
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			freeCard,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh", "https://github.com/ollama/ollama/issues/5395"},
+	},
+	{
 		ID: "llama.cpp/mem-buffer", Kinds: ofGGML, Said: []string{"ctx->mem_buffer != NULL", "ctx->mem_buffer"}, If: hostSide, Figures: numbers, Headline: "was refused system memory (RAM) for the model",
 		Means: "`mem_buffer` is the block of RAM that ggml takes for the tensors of a model or for the work on it, and it was refused[[: {asked}]]. The model with its work is larger than the RAM that is left (on Windows: RAM and page file together), or a limit stands in the way. It is not GPU memory.",
+		Not:   "GPU settings: system memory was refused.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Use a model file that fits", Told: "The file and 1 to 2 GB for context and work have to fit into the free RAM. A 7B model at 4 bit is about 4 GB; with 2 to 4 GB of RAM use 1B to 3B.", Cost: "lower quality"},
 			ramWindows, ramLinux, moreSwap,

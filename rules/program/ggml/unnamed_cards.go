@@ -70,15 +70,13 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused {asked} in one piece on {gpu}",
-		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A GPU of {never} GB can never hold it. ]]At that size weights are the likeliest. `{look}` shows how large the GPU is and what else uses it.",
+		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A GPU of {never} GB can never hold it. ]]At that size weights are the likeliest. [[{claimed} was listed as free: either the driver gives no piece that large, or something took memory since. ]]`{look}` shows how large the GPU is and what else uses it.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Reduce what the next line of your log names", Cost: "some speed or length", Ways: []cause.Way{
-				{For: "gallocr, reserve or compute, or you cannot tell", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]]."},
-				{For: "error loading model, unable to allocate", Text: "halve the layers on the GPU (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
-				{For: "kv cache", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
-			}},
-			as("use_lower_quant", "If it was the weights: use a smaller quantisation", "slight loss of quality"),
-			freeCard,
+			where(otherProgram, told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU")),
+			where(when.Not(otherProgram), does("fewer_gpu_layers", "Put fewer layers on the GPU", "text", "llama.cpp: `-ngl 20`, or half of the present value; KoboldCpp: GPU Layers; Ollama: `num_gpu`. Halve it again if it is refused, raise it while room stays.", "slower: the rest runs on the CPU")),
+			where(above(64*units.GiB), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")),
+			{Fix: "lower_ubatch", If: below(64 * units.GiB), Title: "If the next line says gallocr, reserve or compute: lower the batch", Told: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]].", Cost: "slower prompts"},
+			does("lower_context", "If it says kv cache: halve the context", "text", "`-c` (KoboldCpp: Context Size; Ollama: `num_ctx`).", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/LostRuins/koboldcpp/issues/714"}, Solved: 1,
 	},

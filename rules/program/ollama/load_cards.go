@@ -235,6 +235,16 @@ var loadCards = []cause.Card{
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
+		ID: "ollama/compute-no-flash", Kinds: ggml.RefusedKinds, Said: []string{"flash attention enabled but not supported"}, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of GPU memory: working memory of {asked} for the context",
+		Means: "Weights and cache were in; the working buffer was refused. Flash attention is set, but Ollama does not use it for this model or GPU (the log says so), so the buffer grows with the context[[ ({tokens} tokens)]] times the prompt tokens that are read at once.",
+		Cures: []cause.Cure{
+			does("lower_context", "Shorten the context and lower the prompt batch", "128 instead of 512 tokens at once take about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
+			setLayers, leaveRoom, update,
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "9782"},
+	},
+	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
 		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. By its size it holds the output matrix, which is copied to the GPU when that layer stayed in RAM: Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]], or another model, a game or the desktop took memory.",
@@ -250,6 +260,7 @@ var loadCards = []cause.Card{
 			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then turn on flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server: most of this buffer is then not needed. Models are kept.", "a download")),
 			does("enable_flash_attention", "Turn on flash attention with an 8-bit KV cache", "Where the model has it; the 8-bit cache needs it.", "hardly any loss", steps["quantize_kv_cache"]),
 			leaveRoom, setLayers,
+			either(when.All(onProcessor, func(c *ledger.Case) bool { return c.Backend == "cuda" }), does("cpu_offload", "Hide the GPU from Ollama", "No layer is on it here. Without it prompts are read by the CPU, in RAM.", "slower prompts", func(c *ledger.Case) []step.Step { return server(c, "CUDA_VISIBLE_DEVICES=-1") })),
 		},
 		Sources: []string{"ollama/docs/faq.mdx", threads + "8667"},
 	},

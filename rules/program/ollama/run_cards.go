@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
@@ -34,6 +35,18 @@ func long(c *ledger.Case) bool {
 const grew = "The model was loaded; then its temporary memory on the GPU grew while it computed, and nothing was left for it. "
 
 var runCards = []cause.Card{
+	{
+		ID: "ollama/cublas", Kinds: []fact.Kind{fact.CUDAHandle}, Said: ggml.HandleWords, If: byOllama, Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "filled the GPU: cuBLAS found no memory for its handle",
+		Means: ggml.HandleMeans,
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Put fewer layers on the GPU: `num_gpu`", "", "slower", layers),
+			does("lower_context", "Shorten the context: `num_ctx`", "", "shorter conversations", context),
+			does("close_other_apps", "See what else uses the GPU", "`ollama stop NAME` unloads a second model; then games and other AI programs.", "free", look),
+			update,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh", threads + "5395"},
+	},
 	{
 		ID: "ollama/display", Kinds: ggml.AtWork, Said: []string{"Failed to pin framebuffer", "amdgpu_dm", "flip_done timed out"}, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "filled the GPU that also drives the screen",

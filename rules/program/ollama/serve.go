@@ -94,10 +94,7 @@ func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 	case c.Reader.OS == "linux" || c.Reader.OS == "mac" || c.Reader.OS == "wsl":
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied)}}
 	}
-	return []step.Step{
-		told("Save these lines as a file named `Modelfile`, then `ollama create %s -f Modelfile` and `ollama run %[1]s`.", copied),
-		{Kind: "modelfile", Text: strings.Join(lines, "\n")},
-	}
+	return []step.Step{{Kind: "modelfile", Text: fmt.Sprintf("# save this as a file named Modelfile, then run:  ollama create %s -f Modelfile && ollama run %[1]s\n", copied) + strings.Join(lines, "\n")}}
 }
 
 // server sets variables where they count: for the server, not for `ollama run`.
@@ -123,8 +120,8 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 		return []step.Step{told("`sudo systemctl edit ollama`, add these lines, save, then `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
-		told("For the server, not for `ollama run`: on Linux `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`; on Windows `setx NAME VALUE`; on a Mac `launchctl setenv NAME VALUE`; with Docker `-e NAME=VALUE`. Then restart Ollama."),
-		{Kind: "config", Text: each("", "")},
+		told("Linux: `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`. Windows: `setx NAME VALUE`. Mac: `launchctl setenv NAME VALUE`. Docker: `-e NAME=VALUE`."),
+		{Kind: "config", Text: "# environment of the Ollama server, then restart it\n" + each("", "")},
 	}
 }
 
@@ -187,11 +184,10 @@ func layers(c *ledger.Case) []step.Step {
 		return modelfile(c, fmt.Sprintf("num_gpu %d", keep))
 	}
 	keep, of := kept(c)
-	other := ""
 	if of == 0 {
-		keep, of, other = 28, 33, ", of 81 it is 68"
+		return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded 29/33` or `layers.offload=29`). Take about 15 %% off that number and write it in place of 20; lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d%[4]s. Lower until it runs.", planned(c), of, keep, other)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where

@@ -79,7 +79,7 @@ const (
 
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
-		"A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once. Then close browsers and other AI programs. In a container or pod its memory limit counts as all there is.", "free", look)
+		"A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once. Then close browsers and other AI programs.", "free", look)
 	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
 		"Most of the rest is then context. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves its cache.", "shorter conversations", context)

@@ -177,6 +177,22 @@ var exllamaCards = []cause.Card{
 		Sources: []string{exllamaV2 + "config.py", tabbyConfig},
 	},
 	{
+		ID: "exllama/autosplit", Kinds: torchFull, Said: []string{"in load_autosplit_gen", "in load_autosplit"}, Unsaid: []string{"generator/", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Near("in forward") && c.Backend == "rocm" },
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "did not load: the automatic split filled one GPU and did not go on to the next",
+		Means:    "Automatic split loads layer after layer, runs each once for the longest input, and goes to the next GPU when that fails. Releases before 0.0.9 (21 November 2023) knew CUDA's message only, not ROCm's, and stopped here instead. If there is no second GPU, the model is too large.",
+		Cures: []cause.Cure{
+			inExLlama("balance_split", "Split by hand: `gpu_split`", "GB of weights for each GPU, 2 to 4 below its size, less on the first; here for two of 24 GB.", "a few trials", func(*ledger.Case) string {
+				return "gpu_split_auto: false\n  gpu_split: [20, 22]"
+			}, func(*ledger.Case) string {
+				return "model.load(gpu_split=[20, 22])   # instead of load_autosplit; in the scripts: -gs 20,22"
+			}),
+			{Fix: "upgrade_version", Title: "Update ExLlamaV2", Kind: "shell", Text: "pip install -U exllamav2", Cost: "a rebuild on ROCm"},
+			exllamaShorter,
+		},
+		Sources: []string{exllamaV2 + "model.py", "https://github.com/turboderp-org/exllamav2/issues/166", "https://github.com/turboderp-org/exllamav2/commit/cb33b33"},
+	},
+	{
 		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py"}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the GPU",

@@ -41,6 +41,8 @@ var Textgen = program.Program{
 	Hints: []string{"installer_files/env/", "llama-cpp-python-cuBLAS-wheels", "llama_cpp_binaries"},
 	Beside: map[string][]string{
 		"text-generation-webui": {"/modules/", "/server.py", "[server.py", "[models.py", "/extensions/", "/installer_files", "/repositories/gptq"},
+		"oobabooga_windows":     {"text-generation-webui", "/modules/", "/server.py", "/extensions/", "/repositories/", "/bitsandbytes/", "/transformers/", "/torch/"},
+		"installer_files/env/":  {"text-generation-webui", "/modules/", "/server.py", "/extensions/", "/repositories/", "/bitsandbytes/", "/transformers/", "/torch/"},
 		"modules/llama":         {"cpp_model.py", "cpp_hf.py", "cpp_server.py"},
 		"Output generated in":   {"tokens/s"},
 		"Using gpu_layers=":     {"ctx_size="},

@@ -286,10 +286,11 @@ var textgenRunCards = []cause.Card{
 	{
 		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,
 		Headline: "loaded the model, and ran out of GPU memory on a prompt",
-		Means:    "It failed while it answered: KV cache and working memory grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ This program holds {mine} of {total}.]][[ {slack} of that is free memory in scattered pieces.]] If the very first short prompt fails, the model leaves too little room at all.",
+		Means:    "It failed while it answered: KV cache and working memory grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ {brief}]][[ This program holds {mine} of {total}.]][[ {slack} of that is free memory in scattered pieces.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Truncate the prompt", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", If: when.Not(briefPrompt), Title: "Truncate the prompt", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
 			cacheInBits, textgenGGUF,
+			where(briefPrompt, inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed("")))),
 			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "Transformers loader, `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
 			}),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -32,6 +33,10 @@ func textgenSizes(c *ledger.Case) map[string]string {
 	if n := c.F().Context; n != nil && n.Value > shortPrompt {
 		out["prompt"] = ledger.Thousands(int64(n.Value))
 	}
+	out["brief"] = ""
+	if briefPrompt(c) {
+		out["brief"] = fmt.Sprintf("This prompt had only %.0f tokens: the weights leave too little room.", c.F().Context.Value)
+	}
 	return out
 }
 
@@ -47,6 +52,12 @@ func roughly(c *ledger.Case, bytes float64) string {
 
 // shortPrompt is a length of prompt, in tokens, that is cut to half of it.
 const shortPrompt = 2048
+
+// briefPrompt: the prompt that failed is known and too short to matter.
+func briefPrompt(c *ledger.Case) bool {
+	n := c.F().Context
+	return n != nil && n.Value > 0 && n.Value < 256
+}
 
 // truncated is three quarters of the prompt that failed, 1024 where it was short
 // or the log does not show it.
@@ -114,4 +125,10 @@ func layerShares(asked int64) string {
 		told = append(told, fmt.Sprintf("%d %% of them on a card of %d GB", room*100/asked/5*5, gb))
 	}
 	return strings.Join(told[max(0, len(told)-3):], ", ")
+}
+
+// where is a cure for some of the logs that meet a card.
+func where(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = holds
+	return cure
 }

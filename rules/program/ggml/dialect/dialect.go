@@ -121,6 +121,9 @@ func (d Dialect) Step(c *ledger.Case, setting string) step.Step {
 	switch d.Kind {
 	case "shell":
 		spelled, sure := era(c, setting)
+		if wrapped(c) {
+			return step.Step{Kind: "text", Text: "llama.cpp's option is `" + spelled + "`: set it where your program passes options to llama.cpp."}
+		}
 		s := command.Add(c, spelled)
 		switch {
 		case sure:
@@ -141,6 +144,12 @@ func (d Dialect) Step(c *ledger.Case, setting string) step.Step {
 		return step.Step{Kind: "text", Text: setting}
 	}
 	return step.Step{Kind: d.Kind, Text: setting}
+}
+
+// wrapped: a program around llama.cpp failed that is known and takes none of its
+// options on the command line.
+func wrapped(c *ledger.Case) bool {
+	return len(c.Stack) > 1 && c.Stack[1] == "llama.cpp" && slices.Contains([]string{"khoj", "private-gpt", "open-webui", "h2ogpt"}, c.Stack[0])
 }
 
 // OldWords are words of builds before September 2025, where -fa is a switch
