@@ -50,7 +50,7 @@ var bareCards = []cause.Card{
 		Headline: "ran out of memory in one call of attention",
 		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece. Most likely PyTorch used the plain form, which stores the scores of every token against every other and grows with the length squared. It does so for some masks and data types, and often on cards before RTX 30 (V100, T4).[[ This program holds {mine} of {total}.]] If a first image or prompt worked and the second failed, tensors of the first are still held.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the number of tokens", Told: "Half the tokens need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{
+			{Fix: "lower_resolution", Title: "Lower the image size or the input length (fewer tokens)", Told: "Half the tokens need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; fewer frames, fewer input images"},
 				{For: fix.Generating, Text: "half the prompt"},
 			}, Cost: "Detail or context."},

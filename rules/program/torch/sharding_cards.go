@@ -100,9 +100,10 @@ var deepspeedCards = []cause.Card{
 		Means:    "32-bit weights and Adam's two values take 12 bytes per parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come on top. On one card ZeRO divides nothing.[[ This process holds {mine} of {total} already.]]",
 		Not:      "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-			{Fix: "shard_training", Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
-			{Fix: "use_lora", Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file (0.3.0 to 0.3.15 spell it `\"cpu_offload\": true`, older ones have no offload: update first):", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "shard_training", Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too (DeepSpeed 0.3.16 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "use_lora", If: onTransformers, Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "use_smaller_model", If: when.Not(onTransformers), Title: "Use more cards, or a smaller model", Told: "Twice the data-parallel cards halve each one's share; fewer layers or a smaller hidden size lower all of it.", Cost: "Cards, or quality."},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/deepspeed/runtime/zero/stage3.py"},
 	},
@@ -159,6 +160,14 @@ var deepspeedCards = []cause.Card{
 	},
 }
 
+// onTransformers: the model is one of transformers, which LoRA adapters fit.
+func onTransformers(c *ledger.Case) bool { return c.In("transformers", "peft", "trl") }
+
+// offloads: the log shows state in system memory.
+func offloads(c *ledger.Case) bool {
+	return c.Near("cpu_adam", "DeepSpeedCPUAdam", "offload_optimizer")
+}
+
 // ramOfDeepSpeed is a DeepSpeed run that the system ended.
 func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 	return cause.Card{
@@ -168,10 +177,11 @@ func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 		Means:    "Signal 9 comes from outside the program, usually from the kernel or a container's limit when RAM is full. Two things fill RAM in a DeepSpeed run. While loading, every rank reads its own copy of the model. With CPU offload, optimizer and 32-bit weights lie there: 12 to 16 bytes per parameter of all ranks together[[, {states} for {model}]].",
 		Not:      "A smaller batch on the card: system memory was full.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See whether a limit ended it, and raise that", Told: "`oom_kill` above 0 means the container's limit: Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`. Otherwise the machine's RAM was full.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
-			{Fix: "shard_training", Title: "Keep less in system memory", Told: "Remove `offload_optimizer` and `offload_param` from the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
-			{Fix: "use_lora", Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "raise_memory_limit", Title: "Give it more RAM: check for a limit, and raise it", Told: "`oom_kill` above 0 means the container's limit: Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`. Otherwise the machine's RAM was full: add RAM or swap.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
+			{Fix: "half_precision", If: when.Not(offloads), Title: "Load with less RAM (fewer ranks, 16 bit)", Told: "Start one rank (`deepspeed --num_gpus 1`): if it loads, the copies of the ranks fill the RAM. In the loading code use `torch_dtype=torch.float16, low_cpu_mem_usage=True` (transformers) and safetensors; `torch.load(..., mmap=True)` from PyTorch 2.1 on.", Cost: "None, as a rule."},
+			{Fix: "shard_training", If: offloads, Title: "Offload less to system memory (RAM)", Told: "Remove `offload_optimizer` and `offload_param` from the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
 			{Fix: "add_swap"},
+			{Fix: "use_lora", If: offloads, Title: "Train a LoRA: its optimizer state is small"},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/ops/adam/cpu_adam.py", "DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/launcher/launch.py"},
 	}

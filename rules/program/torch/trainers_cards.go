@@ -1,15 +1,24 @@
 package torch
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // alone is a run on one card, of which others hold little.
 func alone(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") }
+
+// trainBash: LLaMA-Factory of before the middle of 2024, without llamafactory-cli.
+func trainBash(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool { return strings.Contains(f.File, "llmtuner/") })
+}
 
 // batchLines is a smaller batch in the file of a trainer.
 func batchLines(batch string) func(*ledger.Case) []step.Step {
@@ -91,9 +100,12 @@ var llamaFactoryCards = []cause.Card{
 		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]].[[ {short} was missing: to free the contexts may be enough.]] The card stays nearly full.",
 		Not:      "Ending the listed processes: they are ranks of this run.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts (older releases: `accelerate launch src/train_bash.py` with your arguments).", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
-			{Fix: "shard_training", Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
-			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model, with shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
+			{Fix: "select_gpu", If: when.Not(trainBash), Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts.", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
+			{Fix: "shard_training", If: trainBash, Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "Plain DDP holds all of it on each card. Save this as ds_z3.json and start `deepspeed --num_gpus 4 src/train_bash.py --deepspeed ds_z3.json` (4: your cards) with your other arguments.", Kind: "config", Text: "{\n  \"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": true},\n  \"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"},\n  \"train_micro_batch_size_per_gpu\": \"auto\", \"gradient_accumulation_steps\": \"auto\"\n}", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: trainBash, Title: "Train a LoRA on a 4-bit model", Told: "Add to your arguments: `--finetuning_type lora --quantization_bit 4 --cutoff_len 1024 --per_device_train_batch_size 1`.", Cost: "Little quality."},
+			{Fix: "select_gpu", If: trainBash, Title: "Start it with accelerate", Told: "`accelerate launch src/train_bash.py` with your arguments gives each rank its card before CUDA starts; the contexts on GPU 0 are then gone.", Cost: "Free."},
+			{Fix: "shard_training", If: when.Not(trainBash), Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: when.Not(trainBash), Title: "Train a LoRA on a 4-bit model, with shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
 		},
 		Sources: []string{"LLaMA-Factory/README.md", "https://github.com/hiyouga/LLaMA-Factory/issues/1936"},
 	},

@@ -83,7 +83,7 @@ var nnunetV1Cards = []cause.Card{
 		"Looking for a batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"},
 		cause.Cure{Fix: "lower_resolution", Title: "Train a smaller configuration", Told: "`3d_lowres` or `2d` instead of `3d_fullres`.", Cost: "Detail."},
-		cause.Cure{Fix: "mixed_precision", Title: "Train in mixed precision (PyTorch 1.6 or later)", Told: "With PyTorch 1.6 or later version 1 trains in mixed precision unless `--fp32` is given; version 2 always does.", Cost: "An update in the middle of a project."}),
+		cause.Cure{Fix: "half_precision", Title: "Train in 16 bit", Told: "Early releases of version 1 have `--fp16` in run_training.py (needs NVIDIA's apex). Later ones do it by themselves with PyTorch 1.6 or newer, unless `--fp32` is given; version 2 always does.", Cost: "Usually faster."}),
 }
 
 var monaiCards = []cause.Card{

@@ -102,8 +102,7 @@ var mmdetCards = []cause.Card{
 		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one image, several of them at once. {asked} usually means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it.",
 		Cures: []cause.Cure{
-			fewerBoxes,
-			freeOthers,
+			freeOthers, fewerBoxes,
 			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"},
 		},
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
@@ -113,7 +112,7 @@ var mmdetCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one image", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
-			assignOnCPU, overlapsOnCPU, freeOthers, fewerBoxes, fewerInTiles,
+			freeOthers, assignOnCPU, overlapsOnCPU, fewerBoxes, fewerInTiles,
 			{Fix: "upgrade_version", If: noThreshold, Title: "Update MMDetection", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded images to the CPU; 2.x can also compute overlaps in 16 bit."},
 			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Compute the overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
@@ -130,7 +129,7 @@ var mmrotateCards = []cause.Card{
 		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
 		Means: assignMeans + " Aerial tiles with thousands of ships or cars are usual examples.", Not: assignNot,
-		Cures:   []cause.Cure{assignOnCPU, freeOthers, fewerInTiles},
+		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
 	},
 	stepCard("mmrotate/step", []string{"mmrotate/models/"},

@@ -79,7 +79,7 @@ var splatCards = []cause.Card{
 		Cures: []cause.Cure{
 			rebuilt,
 			{Fix: "fix_shape", Title: "If it stays: run with --debug and check the inputs", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then check what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
-			{Fix: "select_gpu", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
+			{Fix: "restart_session", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
@@ -113,8 +113,8 @@ var splatCards = []cause.Card{
 		Means: "[[{pieces} ]]In training, Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million Gaussians at most, less what the images take.]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
-			{Fix: "use_smaller_model"},
 			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "use_smaller_model"},
 			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},

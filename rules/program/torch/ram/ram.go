@@ -33,7 +33,7 @@ func moreShm(c *ledger.Case) []step.Step {
 	if c.In("kubernetes") {
 		return []step.Step{{Kind: "config", Text: shmInPod}}
 	}
-	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # IMAGE: what you start today, with its other options"}}
+	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # with your other options; a running container keeps its size: start a new one"}}
 }
 
 // Cards are about the computer's memory and the part of it that processes
@@ -77,7 +77,7 @@ var Cards = []cause.Card{
 		Not:      "Swap, a smaller model, or `kernel.shmmax`: they do not change the size of /dev/shm.",
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "Enlarge /dev/shm (--shm-size)", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
-			{Fix: "lower_num_workers", Title: "Use no DataLoader workers (num_workers=0)", Told: "Where you cannot change the container: nothing goes through /dev/shm then. Fewer workers or a smaller batch need less of it.", Kind: "python", Text: "num_workers=0   # in your DataLoader; YOLO: workers=0", Cost: "The card may wait for data."},
+			{Fix: "lower_num_workers", Title: "Use no DataLoader workers (num_workers=0)", Told: "Pass it to your DataLoader (YOLO: `workers=0`) where you cannot change the container: nothing goes through /dev/shm then. Fewer workers, or a smaller batch, need less of it.", Cost: "The card may wait for data."},
 			{Fix: "restart_session", Title: "Delete what crashed runs left in /dev/shm", Told: "`df -h /dev/shm; ls -lt /dev/shm | head` shows it. Files named torch_ can stay after a kill: delete `/dev/shm/torch_*` while no program of yours runs.", Cost: "Free."},
 		},
 		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},

@@ -151,6 +151,7 @@ var RefusedCards = []cause.Card{
 				{For: "Text", Text: "{text}"},
 				{For: "A graph's nodes", Text: "{graph}"},
 			}},
+			{Fix: "half_precision", If: when.All(when.Not(inLayer), when.Not(operation.Is(operation.Concatenation))), Title: "Use a smaller number type", Cost: "rounding", Told: "`float32` instead of `float64` is half, `bfloat16` a quarter; masks as `bool`, images as `uint8` until a batch is computed."},
 			{Fix: "upgrade_version", If: inProduct, Title: "Update PyTorch", Cost: "some minutes", Told: "If the printed size is far below {asked}: a newer release in a new environment."},
 			{Fix: "fix_shape", If: when.Not(inProduct), Title: "Print the shapes, if you expect a smaller tensor", Cost: "some minutes", Told: "Their product times 4 bytes should be about {asked}. If a length or count is larger than you expect, correct that."},
 			{Fix: "raise_pagefile", Title: "Enlarge the page file", If: when.All(saysWindows, smallEnoughForSwap), Cost: "slow while it is used; a restart", Told: "Windows gives out at most RAM plus page file. `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD."},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var rankPattern = regexp.MustCompile(`local_rank: (\d{1,3}) \(pid: (\d{1,9})\)`)
@@ -17,6 +18,11 @@ func rankFigures(c *ledger.Case) map[string]string {
 		out["rank"], out["pid"] = m[1], m[2]
 	}
 	return out
+}
+
+// languageModel: the ranks load a model of transformers.
+func languageModel(c *ledger.Case) bool {
+	return cause.LoadsModel(c) || c.In("transformers", "trl", "peft", "deepspeed", "colossalai", "llama-factory", "axolotl", "llama")
 }
 
 // KilledCards are about ranks that signal 9 ended.
@@ -43,11 +49,12 @@ var KilledCards = []cause.Card{
 		Not:      "`--shm-size`, or freeing the card: a full /dev/shm gives a bus error, a full card a CUDA error.",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap while it loads", Told: "First watch `free -h` while it loads. If RAM fills up, swap lets it through.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
-			{Fix: "raise_memory_limit", Title: "See whether a limit ended it, and raise that", Told: "`oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", Title: "Give it more RAM: check for a limit, and raise it", Told: "`oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{
 				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap or RAM"},
 			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
 			{Fix: "lower_num_workers", Title: "Use fewer workers and ranks", Told: "Lower `num_workers` of the data loaders: each worker of each rank is a process of its own. If it runs with fewer ranks (`torchrun --nproc_per_node 1`), RAM is most likely what is short.", Cost: "Slower."},
-			{Fix: "half_precision", Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "None, as a rule."},
+			{Fix: "stream_dataset", If: when.Not(languageModel), Title: "Keep less in the data set", Told: "Each worker of each rank gets its own copy of what the data set keeps in Python lists and dicts. Keep paths and labels in NumPy arrays, read each sample in `__getitem__`, and cache no decoded samples. `watch free -h` shows whether RAM fills up slowly.", Cost: "Some rewriting."},
+			{Fix: "half_precision", If: languageModel, Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "None, as a rule."},
 			{Fix: "add_swap"},
 		},
 		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/hpcaitech/ColossalAI/issues/3677", "https://pytorch.org/docs/stable/fsdp.html"},
