@@ -22,6 +22,7 @@ var shardingCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save a sharded state dict (SHARDED_STATE_DICT)", Told: "In the file that `accelerate config` made. To get one file afterwards: `accelerate merge-weights CHECKPOINT_FOLDER OUT_FOLDER`.", Kind: "config", Text: "fsdp_config:\n  fsdp_state_dict_type: SHARDED_STATE_DICT", Cost: "A merge afterwards."},
 			{Fix: "cpu_offload", Title: "Gather in the RAM of the first rank only", Kind: "python", Text: "with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):\n    state = model.state_dict()", Cost: "RAM for the whole model on one machine."},
+			{Fix: "empty_cache", If: ledger.OnCard, Title: "Free the cache before saving", Kind: "python", Text: "torch.cuda.empty_cache()   # on every rank, before the state dict is gathered", Cost: "None."},
 		},
 		Sources: []string{"pytorch/torch/distributed/fsdp/_state_dict_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "https://github.com/ByteDance-Seed/Bagel/issues/116", "https://github.com/pytorch/pytorch/issues/118520"},
 	},
@@ -87,7 +88,7 @@ var deepspeedCards = []cause.Card{
 		Means:    "In training each card holds a shard. To write one file, `stage3_gather_16bit_weights_on_model_save` gathers the whole model: 2 bytes per parameter[[, {w16} for {model}]].",
 		Not:      "A smaller batch: saving gathers the same weights.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Save shards, and join them later", Told: "In the DeepSpeed file. Afterwards, in the checkpoint folder: `python zero_to_fp32.py . out` (on the CPU).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
+			{Fix: "cpu_offload", Title: "Save shards, and join them on the CPU later", Told: "In the DeepSpeed file. Afterwards, in the checkpoint folder: `python zero_to_fp32.py . out` (on the CPU).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
 			{Fix: "empty_cache", Title: "Free the cache before saving", Kind: "python", Text: "from deepspeed.accelerator import get_accelerator\n\nget_accelerator().empty_cache()", Cost: "None."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\"}", Cost: "Slower steps."},
 		},
@@ -101,7 +102,8 @@ var deepspeedCards = []cause.Card{
 		Not:      "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file (0.3.0 to 0.3.15 spell it `\"cpu_offload\": true`, older ones have no offload: update first):", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-			{Fix: "shard_training", Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too (DeepSpeed 0.3.16 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "cpu_offload", If: inZeRO, Title: "Shard and offload the weights too (stage 3)", Told: "Stage 3 divides the weights by the cards as well (DeepSpeed 0.3.16 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "shard_training", If: when.Not(inZeRO), Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too (DeepSpeed 0.3.16 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
 			{Fix: "use_lora", If: onTransformers, Title: "Train a LoRA: its optimizer state is small"},
 			{Fix: "use_smaller_model", If: when.Not(onTransformers), Title: "Use more cards, or a smaller model", Told: "Twice the data-parallel cards halve each one's share; fewer layers or a smaller hidden size lower all of it.", Cost: "Cards, or quality."},
 		},
@@ -126,7 +128,7 @@ var deepspeedCards = []cause.Card{
 		Headline: "ran out of memory while exchanging gradients",
 		Means:    "The exchange of gradients needs buckets: 5e8 elements by default, 1 GB each in 16 bit, and several exist at once with `overlap_comm`.[[ {asked} was asked for with {free} free.]]",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Lower reduce_bucket_size and allgather_bucket_size", Told: "In the DeepSpeed file: a tenth of the default, 0.1 GB each, and one at a time. Keep your stage.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e7, \"allgather_bucket_size\": 5e7, \"overlap_comm\": false}", Cost: "Somewhat slower exchange."},
+			{Fix: "limit_framework_preallocation", Title: "Lower reduce_bucket_size and allgather_bucket_size", Told: "In the DeepSpeed file: a tenth of the default, 0.1 GB each, and one at a time. Keep your stage.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e7, \"allgather_bucket_size\": 5e7, \"overlap_comm\": false}", Cost: "Somewhat slower exchange."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size of each card", Kind: "config", Text: "\"train_micro_batch_size_per_gpu\": 1,\n\"gradient_accumulation_steps\": 16", Cost: "Slower; the same result."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 		},
@@ -153,12 +155,15 @@ var deepspeedCards = []cause.Card{
 		Not:      "`train_batch_size`: only `train_micro_batch_size_per_gpu` is on a card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, turn on gradient checkpointing", Told: "In your TrainingArguments (`\"auto\"` in the DeepSpeed file takes it from there):", Steps: smallerBatch("python", "gradient_checkpointing=True,\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
-			{Fix: "shard_training", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "offload_optimizer", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 			{Fix: "lower_context", Title: "Shorten the samples"},
 		},
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "transformers/docs/source/en/deepspeed.md"},
 	},
 }
+
+// inZeRO: the traceback runs through ZeRO, so that the run is sharded already.
+func inZeRO(c *ledger.Case) bool { return c.Near("deepspeed/runtime/zero") }
 
 // onTransformers: the model is one of transformers, which LoRA adapters fit.
 func onTransformers(c *ledger.Case) bool { return c.In("transformers", "peft", "trl") }

@@ -33,7 +33,7 @@ var unslothCards = []cause.Card{
 		Means:    "With `fast_inference=True` Unsloth starts vLLM in the same process. vLLM takes its share of the whole card first (`gpu_memory_utilization`); weights, KV cache and a training step must fit together.[[ This process holds {mine} of {total}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share (gpu_memory_utilization)", Told: "It must still hold the weights; the rest of it is KV cache. In newer releases UNSLOTH_VLLM_STANDBY=1, set before the import, makes vLLM give its cache back while training.", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True,\n    fast_inference=True, gpu_memory_utilization=0.4)   # name: as in your call", Cost: "Slower generation."},
-			{Fix: "lower_context", Title: "Turn off vLLM (fast_inference=False)", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
+			{Fix: "limit_framework_preallocation", Title: "Turn off vLLM (fast_inference=False)", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
 			shortCompletions,
 		}, Figures: lengthFigures,
 		Sources: []string{"unsloth/unsloth/models/llama.py", "https://unsloth.ai/docs/get-started/reinforcement-learning-rl-guide/memory-efficient-rl"},
@@ -82,13 +82,14 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
 	},
 	{
-		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
+		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard, Figures: lengthFigures,
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory in evaluation",
 		Means:    "Evaluation keeps the logits of its samples on the card, and `predict_with_generate` also needs a KV cache.",
 		Not:      "A smaller training batch: evaluation has its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Set the evaluation batch to 1, move results to RAM", Told: "In your YAML:", Kind: "config", Text: "per_device_eval_batch_size: 1\neval_accumulation_steps: 4", Cost: "Evaluation is slower."},
+			{Fix: "lower_context", Title: "Shorten the samples (cutoff_len)", Told: "Logits grow with the length.", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learned."},
 			{Fix: "restart_session", Title: "Turn off the evaluation", Kind: "config", Text: "val_size: 0\neval_strategy: \"no\"", Cost: "No evaluation loss."},
 		},
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
@@ -118,7 +119,7 @@ var llamaFactoryCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
 			{Fix: "shard_training", Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
-			{Fix: "use_smaller_model"},
+			smallerToTrain,
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},
 	},

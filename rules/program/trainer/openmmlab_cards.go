@@ -104,6 +104,7 @@ var mmdetCards = []cause.Card{
 		Cures: []cause.Cure{
 			freeOthers, fewerBoxes,
 			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"},
+			{Fix: "fix_shape", Title: "Drop the smallest boxes (FilterAnnotations)", Kind: "config", Text: "dict(type='FilterAnnotations', min_gt_bbox_wh=(8, 8)),   # in train_pipeline, after Resize", Cost: "Such objects are not learned."},
 		},
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
 	},
@@ -129,7 +130,7 @@ var mmrotateCards = []cause.Card{
 		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
 		Means: assignMeans + " Aerial tiles with thousands of ships or cars are usual examples.", Not: assignNot,
-		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles},
+		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles, {Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"}},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
 	},
 	stepCard("mmrotate/step", []string{"mmrotate/models/"},

@@ -73,7 +73,7 @@ var aiToolkitCards = []cause.Card{
 		Headline: "ran out on a card of which others hold {others%}",
 		Means:    "This process holds {mine}, others {others} of {total}. If your file names another card (`device: cuda:1` and so on), parts of the loaders and libraries still use the first visible card. Hiding the other cards helps.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Show it only the free card (CUDA_VISIBLE_DEVICES)", Told: "Replace 3 by the free card's number in `nvidia-smi`; the file then needs `device: cuda:0`.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/YOURS.yaml", Cost: "None."},
+			{Fix: "select_gpu", Title: "Show it only the free card (CUDA_VISIBLE_DEVICES)", Told: "Replace 3 by the free card's number in `nvidia-smi`; the file then needs `device: cuda:0`.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/train.yaml   # your file", Cost: "None."},
 			{Fix: "kill_stale_process", Title: "End what holds it, if it is yours", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its work."},
 			{Fix: "restart_session", Title: "End an earlier run that still exists", Told: "`ps aux | grep run.py` shows it; end it before the next start.", Cost: "Free."},
 		},
@@ -86,8 +86,9 @@ var aiToolkitCards = []cause.Card{
 		Means:    "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Quantise in system memory (low_vram)", Kind: "config", Text: "model:\n  quantize: true\n  low_vram: true", Cost: "Loading takes longer; RAM for 16 bit."},
+			{Fix: "load_in_8bit", Title: "Quantise the text encoder too (quantize_te)", Kind: "config", Text: "model:\n  quantize_te: true", Cost: "Hardly any quality."},
 			lookFirst,
-			{Fix: "use_smaller_model"},
+			{Fix: "use_smaller_model", Title: "Train a smaller base model", Told: "Set `name_or_path` to one that fits the card, such as SDXL instead of FLUX.", Cost: "The LoRA fits that model only."},
 		},
 		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
 	},
@@ -119,6 +120,7 @@ var diffusersTrainCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Generate one image at a time (--sample_batch_size 1)", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
 			{Fix: "stream_dataset", Title: "Provide your own class images", Told: "Put as many images as `--num_class_images` says into `--class_data_dir`; then none is generated.", Cost: "Collecting them."},
+			{Fix: "restart_session", Title: "Train without prior preservation", Told: "Leave out `--with_prior_preservation`: no class images are needed then.", Cost: "The model may forget what its class looks like."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth.py"},
 	},

@@ -59,14 +59,15 @@ func counted(c *ledger.Case) map[string]string {
 	return out
 }
 
+var fewerImages = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."}
+
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
 		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
-			{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."},
+			{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages,
 		},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
@@ -127,7 +128,7 @@ var nerfCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
 		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
-		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
+		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
 	},
 	{

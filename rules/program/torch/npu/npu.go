@@ -23,6 +23,7 @@ var Cards = []cause.Card{{
 		}, Cost: "fewer or shorter requests at a time; slower"},
 		{Fix: "restart_session", Title: "If it failed after a while: watch whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments (against fragmentation)", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Training: DeepSpeed ZeRO-3 or FSDP. Serving: a larger `--tensor-parallel-size`.", Cost: "needs the cards"},
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://gitee.com/ascend/pytorch"},
 }, {

@@ -53,7 +53,7 @@ var KilledCards = []cause.Card{
 				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap or RAM"},
 			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
 			{Fix: "lower_num_workers", Title: "Use fewer workers and ranks", Told: "Lower `num_workers` of the data loaders: each worker of each rank is a process of its own. If it runs with fewer ranks (`torchrun --nproc_per_node 1`), RAM is most likely what is short.", Cost: "Slower."},
-			{Fix: "stream_dataset", If: when.Not(languageModel), Title: "Keep less in the data set", Told: "Each worker of each rank gets its own copy of what the data set keeps in Python lists and dicts. Keep paths and labels in NumPy arrays, read each sample in `__getitem__`, and cache no decoded samples. `watch free -h` shows whether RAM fills up slowly.", Cost: "Some rewriting."},
+			{Fix: "stream_dataset", If: when.Not(languageModel), Title: "Keep less in the data set", Told: "Keep paths and labels in NumPy arrays instead of lists and dicts, of which each worker of each rank gets a copy, and cache no decoded samples. `watch free -h` shows whether RAM fills up slowly.", Cost: "Some rewriting."},
 			{Fix: "half_precision", If: languageModel, Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "None, as a rule."},
 			{Fix: "add_swap"},
 		},

@@ -48,6 +48,7 @@ var Cards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Exchange it through system memory (gloo)", Cost: "a little slower", Told: "Make a second group for objects; in mmengine and mmdetection set `collect_device=\"cpu\"`.", Kind: "python", Text: "group = torch.distributed.new_group(backend=\"gloo\")   # once, on all ranks\ntorch.distributed.gather_object(results, gathered, dst=0, group=group)   # results, gathered: as in your call"},
 			{Fix: "detach_accumulated", Title: "Send numbers instead of tensors", Cost: "none", Told: "Sum up metrics on each rank and reduce the sums; write large results to a file of each rank. Move tensors in the object to the CPU first (`x.cpu()`): others arrive on the card again."},
+			{Fix: "empty_cache", Title: "Free PyTorch's cache before the exchange", Cost: "none", Kind: "python", Text: "torch.cuda.empty_cache()   # on every rank, before the gather"},
 		},
 		Sources: []string{objectSource, "https://github.com/pytorch/pytorch/pull/150815", "mmengine/mmengine/evaluator/metric.py"},
 	},
