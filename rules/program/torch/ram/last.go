@@ -61,11 +61,7 @@ var LastCards = []cause.Card{
 
 // lowerOnCPU makes what is computed or loaded in system memory smaller.
 var lowerOnCPU = cause.Cure{
-	Fix: "lower_batch_size", Title: "Lower the batch or input size, or load a smaller model", Cost: "slower, or quality", Ways: []cause.Way{
-		{For: "While a model loads", Text: "16 bit (transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True`), or a smaller or quantised file."},
-		{For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."},
-		{For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."},
-	},
+	Fix: "lower_batch_size", Title: "Lower the batch or input size, or load a smaller model", Cost: "slower, or quality", Ways: []cause.Way{{For: "While a model loads", Text: "16 bit (transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True`), or a smaller or quantised file."}, {For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."}, {For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."}},
 }
 
 // hugePiece: the garbled message ends in a number of GiB that is no last straw.
