@@ -46,7 +46,7 @@ var NeMo = program.Program{
 var ESPnet = program.Program{
 	Name: "espnet", Shown: "ESPnet",
 	Work: "audio", Edits: "flags", Language: "python",
-	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins --num_workers", "espnet/espnet/bin/asr_train.py": "--batch-bins --batch-size --accum-grad --n-iter-processes", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration"},
+	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins --num_workers", "espnet/espnet/bin/asr_train.py": "--batch-bins --batch-size --accum-grad --n-iter-processes", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration", "espnet/utils/remove_longshortdata.sh": "--maxframes"},
 	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
 	Steps: spelling{
 		"lower_batch_size":  say("Halve `batch_bins` in the training config and double `accum_grad`. ESPnet 1: `batch-bins` or `batch-size`, and `accum-grad`."),
