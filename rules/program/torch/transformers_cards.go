@@ -114,7 +114,7 @@ var loadingCards = []cause.Card{
 		Not:      "A smaller batch: training has not begun.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Check that the model is quantised", Told: "If it prints `False`, or about 2 GiB per billion parameters, the `BitsAndBytesConfig` did not reach `from_pretrained` (pass it as `quantization_config=`).", Kind: "python", Text: "print(getattr(model, \"is_loaded_in_4bit\", False), model.get_memory_footprint() / 2**30)   # GiB", Cost: "Free."},
-			{Fix: "half_precision", Title: "Replace the call by what you need of it", Kind: "python", Text: "model.gradient_checkpointing_enable()\nmodel.enable_input_require_grads()   # instead of prepare_model_for_kbit_training(model)", Cost: "Norms stay in 16 bit: slightly less stable."},
+			{Fix: "half_precision", Title: "Replace prepare_model_for_kbit_training by two calls", Kind: "python", Text: "model.gradient_checkpointing_enable()\nmodel.enable_input_require_grads()   # instead of prepare_model_for_kbit_training(model)", Cost: "Norms stay in 16 bit: slightly less stable."},
 			smallerToTrain,
 		},
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
