@@ -27,7 +27,7 @@ var compiledCards = []cause.Card{
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory for a matrix of vocabulary x width: {asked}",
 		Means:    "The failing line of compiled code states the size: {shape}. That is vocabulary x width, the size of the output layer (lm_head) or of the embedding. In training it is most likely that layer's gradient, which is needed where the layer is trained: in full fine-tuning, or with `lm_head` or `embed_tokens` among a LoRA's targets.[[ This process held {mine} of {total} already.]]",
-		Not:      "[[Allocator settings: at most {slack} to gain. ]]A smaller batch alone: this matrix does not depend on it.",
+		Not:      "[[Allocator settings: at most {slack} to gain.]]",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Leave the output layer and the embedding frozen", Cost: "none, unless new words are to be learned", Told: "Train a LoRA on attention and MLP only: no `lm_head` or `embed_tokens` in `target_modules` and `modules_to_save`, and no `full_finetuning=True`. If neither is trained already, update the trainer (`pip install -U unsloth unsloth_zoo`).", Kind: "python", Text: "target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\", \"gate_proj\", \"up_proj\", \"down_proj\"]"},
 			{Fix: "load_in_4bit", Title: "Load the base model in 4 bit", Cost: "little quality", Told: "Pass `load_in_4bit=True` where the model is loaded: 0.6 GB per billion parameters instead of 2."},

@@ -20,7 +20,7 @@ var simulatorBeside = cause.Card{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower the number of environments (num_envs)", Cost: "fewer samples per step, slower", Told: "Halve it, and that of the evaluation environments; more steps per environment keep the rollout as long. Storing rollout images as `uint8` and using more minibatches makes PyTorch's part smaller."},
 		{Fix: "lower_resolution", Title: "Use smaller or fewer cameras, and no video", Cost: "detail", Told: "Each environment has its own images and buffers; half the width and height needs a quarter."},
-		{Fix: "restart_session", Title: "See which part grows", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows: update it, or restart from the checkpoint. If both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
+		{Fix: "restart_session", Title: "Check which part grows (PyTorch or the simulator)", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows: update it, or restart from the checkpoint. If both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
 	},
 	Sources: []string{allocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
 }
@@ -33,12 +33,7 @@ var otherLibraryBeside = cause.Card{
 	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's: another library holds it, which the message does not name. Usual are a serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), the pools of TensorFlow or JAX, and ONNX Runtime's arena. CUDA's context and NCCL explain only some hundred MiB.",
 	Not:      "Closing other programs: this process holds the memory.",
 	Cures: []cause.Cure{
-		{Fix: "limit_framework_preallocation", Title: "Limit that library's memory", Cost: "a smaller cache, or slower", Ways: []cause.Way{
-			{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."},
-			{For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."},
-			{For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."},
-			{For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."},
-		}},
+		{Fix: "limit_framework_preallocation", Title: "Limit the other library's memory", Cost: "a smaller cache, or slower", Ways: []cause.Way{{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."}, {For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."}, {For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."}, {For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."}}},
 		{Fix: "select_gpu", Title: "Run PyTorch's part on a card of its own", Cost: "needs one", Told: "Use `.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
 		cures.LessInput,
 	},

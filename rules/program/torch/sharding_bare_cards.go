@@ -34,11 +34,7 @@ var bareCards = []cause.Card{
 		Means:    "This PyTorch is older than 2.0: its attention stores the scores of every row or token against every other, which grow with their number squared. {asked} is one such piece.[[ This program holds {mine} of {total}.]]",
 		Not:      "`expandable_segments` and fused attention kernels: this version has neither.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Use fewer rows or tokens at once", Told: "Half of them need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{
-				{For: "A table given to a transformer (TabPFN and the like)", Text: "a random part of the training rows (1000), predict test rows in pieces, fewer ensemble members at once"},
-				{For: fix.Generating, Text: "half the prompt, or cut texts"},
-				{For: fix.Pictures, Text: "0.7 x width and height is half the tokens"},
-			}, Cost: "Some accuracy or detail."},
+			{Fix: "lower_context", Title: "Use fewer rows or tokens at once", Told: "Half of them need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{{For: "A table given to a transformer (TabPFN and the like)", Text: "a random part of the training rows (1000), predict test rows in pieces, fewer ensemble members at once"}, {For: fix.Generating, Text: "half the prompt, or cut texts"}, {For: fix.Pictures, Text: "0.7 x width and height is half the tokens"}}, Cost: "Some accuracy or detail."},
 			{Fix: "inference_mode", Title: "Run it without gradients, if it only predicts", Kind: "python", Text: "with torch.no_grad():\n    output = model(...)   # your call", Cost: "None."},
 			{Fix: "upgrade_version", Title: "Update PyTorch to 2.0 or later", Told: "It has fused attention and needs Python 3.8 or later; a new environment is the easiest.", Cost: "Some minutes; old code may need changes."},
 		},
@@ -50,10 +46,7 @@ var bareCards = []cause.Card{
 		Headline: "ran out of memory in one call of attention",
 		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece. Most likely PyTorch used the plain form, which stores the scores of every token against every other and grows with the length squared. It does so for some masks and data types, and often on cards before RTX 30 (V100, T4).[[ This program holds {mine} of {total}.]] If a first image or prompt worked and the second failed, tensors of the first are still held.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the number of tokens", Told: "Half the tokens need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; fewer frames, fewer input images"},
-				{For: fix.Generating, Text: "half the prompt"},
-			}, Cost: "Detail or context."},
+			{Fix: "lower_resolution", Title: "Lower the image size or the input length (fewer tokens)", Told: "Half the tokens need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; fewer frames, fewer input images"}, {For: fix.Generating, Text: "half the prompt"}}, Cost: "Detail or context."},
 			{Fix: "efficient_attention", If: func(c *ledger.Case) bool { return c.Backend != "npu" }, Title: "Use a fused attention kernel", Told: "16 bit instead of 32 (float16 before RTX 30), no mask where none is needed, a newer PyTorch. This prints why the kernel is refused:", Kind: "python", Text: "from torch.nn.attention import sdpa_kernel, SDPBackend\nwith sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):\n    output = model(...)   # your call", Cost: "float16 overflows in some models (black images, NaN)."},
 			{Fix: "cpu_offload", Title: "Offload idle models to system memory (RAM)", Told: "In Diffusers `pipe.enable_model_cpu_offload()`; other programs often have an option such as `offload_model=True`. Restart between two images to see whether the first is still held.", Cost: "Slower."},
 		},
@@ -82,12 +75,7 @@ var bareCards = []cause.Card{
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it (releases from 1.10 on do).",
 		Later:    "If it fails late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Ways: []cause.Way{
-				{For: fix.Training, Text: "half the batch, and `optimizer.step()` only every second one (nearly the same result)"},
-				{For: "Text", Text: "cut samples at 128 or 256 tokens (BERT and RoBERTa: `max_seq_length`); one long sample pads its batch"},
-				{For: "Pictures", Text: "half the width and height"},
-				{For: fix.Using, Text: "`with torch.no_grad():` around it (free)"},
-			}, Cost: "Slower."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Ways: []cause.Way{{For: fix.Training, Text: "half the batch, and `optimizer.step()` only every second one (nearly the same result)"}, {For: "Text", Text: "cut samples at 128 or 256 tokens (BERT and RoBERTa: `max_seq_length`); one long sample pads its batch"}, {For: "Pictures", Text: "half the width and height"}, {For: fix.Using, Text: "`with torch.no_grad():` around it (free)"}}, Cost: "Slower."},
 			{Fix: "mixed_precision", Title: "Update PyTorch and use mixed precision", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` saves up to half of the activations. Use a release that still supports the card.", Cost: "The code may need changes."},
 			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Turn on gradient checkpointing", Told: "In `forward()` call the large layers by `torch.utils.checkpoint.checkpoint(layer, x)` (PyTorch 0.4 and later).", Cost: "About 30 % more time per step."},
 		},
@@ -99,14 +87,8 @@ var bareCards = []cause.Card{
 		Headline: "ran out of memory while turning a language model's logits into 32 bit",
 		Means:    "Logits are batch x padded length x vocabulary. {asked} would be {tokens32} tokens with a vocabulary of 32,000, {tokens128} with 128,000 (Llama 3), {tokens152} with 152,000 (Qwen). One long sample pads its whole batch. The copy comes beside the 16-bit original.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the samples or prompts", Ways: []cause.Way{
-				{For: fix.Training, Text: "`SFTConfig(max_length={shorter})` (max_seq_length in trl before 0.20); Unsloth: `max_seq_length={shorter}` where the model is loaded"},
-				{For: fix.Using, Text: "`tokenizer(text, truncation=True, max_length=2048)`"},
-			}, Cost: "What is cut off is lost."},
-			{Fix: "lower_batch_size", Title: "Lower the batch size to 1", Ways: []cause.Way{
-				{For: fix.Training, Text: "`per_device_train_batch_size=1, gradient_accumulation_steps=8`"},
-				{For: "Evaluation", Text: "`per_device_eval_batch_size=1, eval_accumulation_steps=4, bf16_full_eval=True`"},
-			}, Cost: "Slower."},
+			{Fix: "lower_context", Title: "Shorten the samples or prompts", Ways: []cause.Way{{For: fix.Training, Text: "`SFTConfig(max_length={shorter})` (max_seq_length in trl before 0.20); Unsloth: `max_seq_length={shorter}` where the model is loaded"}, {For: fix.Using, Text: "`tokenizer(text, truncation=True, max_length=2048)`"}}, Cost: "What is cut off is lost."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size to 1", Ways: []cause.Way{{For: fix.Training, Text: "`per_device_train_batch_size=1, gradient_accumulation_steps=8`"}, {For: "Evaluation", Text: "`per_device_eval_batch_size=1, eval_accumulation_steps=4, bf16_full_eval=True`"}}, Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "Update transformers, trl and Unsloth", Told: "Newer releases avoid the copy, or compute the last token's logits only; `use_liger_kernel=True` does not store them.", Kind: "shell", Text: "pip install -U transformers trl accelerate", Cost: "Free."},
 		},
 		Sources: []string{"accelerate/src/accelerate/utils/operations.py", "https://github.com/huggingface/transformers/pull/31292"},

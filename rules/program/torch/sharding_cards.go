@@ -15,22 +15,21 @@ import (
 var shardingCards = []cause.Card{
 	{
 		ID: "pytorch/fsdp-save", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"_full_pre_state_dict_hook", "_full_post_state_dict_hook", "_common_unshard_pre_state_dict_hook", "FULL_STATE_DICT", "_optim_state_dict_impl", "FullStateDictConfig", "full_optim_state_dict"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while it gathered the full state dict of the model",
-		Means:    "In training every card holds only a shard. A FULL state dict gathers all of it (and the optimizer) on one card or, offloaded, in system memory (RAM): 4 bytes per parameter for 32-bit weights, 12 with Adam[[; {w32} and {states} for {model}]].",
-		Not:      "A smaller batch: the gathered model stays as large.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while it gathered the full state dict of the model",
+		Means: "In training every card holds only a shard. A FULL state dict gathers all of it (and the optimizer) on one card or, offloaded, in system memory (RAM): 4 bytes per parameter for 32-bit weights, 12 with Adam[[; {w32} and {states} for {model}]].",
+		Not:   "A smaller batch: the gathered model stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save a sharded state dict (SHARDED_STATE_DICT)", Told: "In the file that `accelerate config` made. To get one file afterwards: `accelerate merge-weights CHECKPOINT_FOLDER OUT_FOLDER`.", Kind: "config", Text: "fsdp_config:\n  fsdp_state_dict_type: SHARDED_STATE_DICT", Cost: "A merge afterwards."},
 			{Fix: "cpu_offload", Title: "Gather in the RAM of the first rank only", Kind: "python", Text: "with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):\n    state = model.state_dict()", Cost: "RAM for the whole model on one machine."},
+			{Fix: "empty_cache", If: ledger.OnCard, Title: "Free the cache before saving", Kind: "python", Text: "torch.cuda.empty_cache()   # on every rank, before the state dict is gathered", Cost: "None."},
 		},
 		Sources: []string{"pytorch/torch/distributed/fsdp/_state_dict_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "https://github.com/ByteDance-Seed/Bagel/issues/116", "https://github.com/pytorch/pytorch/issues/118520"},
 	},
 	{
 		ID: "pytorch/fsdp-wrap", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_init_param_handle_from_module", "_auto_wrap", "_move_module_to_device", "_init_param_handle_from_params", "flatten_tensors_into_flat_param"}, Figures: copyFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while FSDP was wrapping the model",
-		Means:    "[[{again} So the whole model is one unit: there is no auto-wrap policy, or it matches no layer. ]]Each rank puts one whole unit on its card before it shards it[[: {w32} for {model} in 32 bit]]. Without an auto-wrap policy the unit is the whole model, and more cards do not help.",
-		Not:      "A smaller batch: no sample is on the card yet.[[ Allocator settings: at most {slack} to gain.]]",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while FSDP was wrapping the model",
+		Means: "[[{again} So the whole model is one unit: there is no auto-wrap policy, or it matches no layer. ]]Each rank puts one whole unit on its card before it shards it[[: {w32} for {model} in 32 bit]]. Without an auto-wrap policy the unit is the whole model, and more cards do not help.",
+		Not:   "A smaller batch: no sample is on the card yet.[[ Allocator settings: at most {slack} to gain.]]",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", If: inLightning, Title: "Wrap each layer (auto_wrap_policy), and keep the model on the CPU", Told: "Use no `.cuda()` and no `device_map` before it: FSDP moves it layer by layer. `print(model)` shows the class of one block.", Kind: "python", Text: "from pytorch_lightning.strategies import FSDPStrategy   # or lightning.pytorch.strategies\n\nblocks = {MistralDecoderLayer}   # your model's\nstrategy = FSDPStrategy(auto_wrap_policy=blocks, activation_checkpointing_policy=blocks)   # with your other arguments", Cost: "None."},
 			{Fix: "shard_training", If: when.Not(inLightning), Title: "Wrap each layer, and load on rank 0 only", Told: "In accelerate's file. In a script of your own: `auto_wrap_policy=`, `sync_module_states=True`, `device_id=local_rank`, with the model on the CPU.", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "None."},
@@ -41,16 +40,11 @@ var shardingCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/second-copy", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, asksAgain, cures.Ranked), Figures: copyFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory: it asked for as much again as it holds, most likely a second copy of the model",
-		Means:    "{again} Most likely that is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so more cards under data parallelism change nothing.",
-		Not:      "A smaller batch: this buffer does not depend on it.[[ Allocator settings: at most {slack} to gain.]]",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory: it asked for as much again as it holds, most likely a second copy of the model",
+		Means: "{again} Most likely that is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so more cards under data parallelism change nothing.",
+		Not:   "A smaller batch: this buffer does not depend on it.[[ Allocator settings: at most {slack} to gain.]]",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Shard the model over the cards", Cost: "communication between the cards", Ways: []cause.Way{
-				{For: "Megatron and NeMo", Text: "a tensor or pipeline parallel size above 1 (`--tensor-model-parallel-size 4`; NeMo and BioNeMo recipes: `tensor_model_parallel_size`)."},
-				{For: "FSDP", Text: "`FULL_SHARD` with an auto-wrap policy of one layer, the model on the CPU before it."},
-				{For: "DeepSpeed", Text: "stage 3, the model made after its configuration."},
-			}},
+			{Fix: "shard_training", Title: "Shard the model over the cards", Cost: "communication between the cards", Ways: []cause.Way{{For: "Megatron and NeMo", Text: "a tensor or pipeline parallel size above 1 (`--tensor-model-parallel-size 4`; NeMo and BioNeMo recipes: `tensor_model_parallel_size`)."}, {For: "FSDP", Text: "`FULL_SHARD` with an auto-wrap policy of one layer, the model on the CPU before it."}, {For: "DeepSpeed", Text: "stage 3, the model made after its configuration."}}},
 			{Fix: "use_lora", Title: "Train a LoRA", Cost: "for most purposes the same result", Told: "Then only its own parameters have gradients and optimizer state; the weights must still fit."},
 			{Fix: "use_smaller_model", Title: "Use the next smaller model", Cost: "quality", Told: "Full training needs about 16 bytes per parameter, divided by the cards that share it."},
 		},
@@ -82,12 +76,11 @@ var deepspeedCards = []cause.Card{
 	ramOfDeepSpeed("deepspeed/offload-ram", []string{"cpu_adam", "offload_optimizer", "ZeROOptions", "DeepSpeedCPUAdam", "deepspeed/launcher", "DeepSpeed info:", "zero_optimization", "exits with return code = -9"}, []string{"Loading checkpoint shards"}),
 	{
 		ID: "deepspeed/zero3-save", Kinds: refused, Said: []string{"_zero3_consolidated_16bit_state_dict", "_zero3_consolidated_fp16_state_dict", "save_16bit_model", "save_fp16_model"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory while saving: ZeRO-3 gathered the whole model",
-		Means:    "In training each card holds a shard. To write one file, `stage3_gather_16bit_weights_on_model_save` gathers the whole model: 2 bytes per parameter[[, {w16} for {model}]].",
-		Not:      "A smaller batch: saving gathers the same weights.",
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while saving: ZeRO-3 gathered the whole model",
+		Means: "In training each card holds a shard. To write one file, `stage3_gather_16bit_weights_on_model_save` gathers the whole model: 2 bytes per parameter[[, {w16} for {model}]].",
+		Not:   "A smaller batch: saving gathers the same weights.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Save shards, and join them later", Told: "In the DeepSpeed file. Afterwards, in the checkpoint folder: `python zero_to_fp32.py . out` (on the CPU).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
+			{Fix: "cpu_offload", Title: "Save shards, and join them on the CPU later", Told: "In the DeepSpeed file. Afterwards, in the checkpoint folder: `python zero_to_fp32.py . out` (on the CPU).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
 			{Fix: "empty_cache", Title: "Free the cache before saving", Kind: "python", Text: "from deepspeed.accelerator import get_accelerator\n\nget_accelerator().empty_cache()", Cost: "None."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\"}", Cost: "Slower steps."},
 		},
@@ -95,23 +88,23 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/init-states", Kinds: refused, Said: []string{"initialize_optimizer_states", "_create_fp32_partitions", "_create_fp16_partitions", "single_partition_of_fp32_groups", "flatten_dense_tensors_aligned", "in _configure_zero_optimizer"}, Figures: modelFigures,
-		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory while creating the optimizer state",
-		Means:    "32-bit weights and Adam's two values take 12 bytes per parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come on top. On one card ZeRO divides nothing.[[ This process holds {mine} of {total} already.]]",
-		Not:      "A smaller batch: no sample is on the card yet.",
+		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while creating the optimizer state",
+		Means: "32-bit weights and Adam's two values take 12 bytes per parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come on top. On one card ZeRO divides nothing.[[ This process holds {mine} of {total} already.]]",
+		Not:   "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-			{Fix: "shard_training", Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
-			{Fix: "use_lora", Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file (0.3.0 to 0.3.14 spell it `\"cpu_offload\": true`, older ones have no offload: update first):", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "cpu_offload", If: inZeRO, Title: "Shard and offload the weights too (stage 3)", Told: "Stage 3 divides the weights by the cards as well (offload in this spelling: DeepSpeed 0.3.15 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "shard_training", If: when.Not(inZeRO), Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too (offload in this spelling: DeepSpeed 0.3.15 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "use_lora", If: onTransformers, Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "use_smaller_model", If: when.Not(onTransformers), Title: "Use more cards, or a smaller model", Told: "Twice the data-parallel cards halve each one's share; fewer layers or a smaller hidden size lower all of it.", Cost: "Cards, or quality."},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/deepspeed/runtime/zero/stage3.py"},
 	},
 	{
 		ID: "deepspeed/whole-model", Kinds: refused, Said: []string{"_configure_distributed_model"}, Figures: modelFigures,
-		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while it put the whole model on each card",
-		Means:    "DeepSpeed moves all weights to the card here (`self.module.to(self.device)`). With stage 1 or 2 that is normal; with stage 3 the model was made before DeepSpeed was set up.[[ {model} takes {w16} on each card at 16 bit, {w32} at 32.]][[ This process holds {mine} of {total}.]] More cards do not change it.",
-		Not:      "A smaller batch: no sample is on the card yet.",
+		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while it put the whole model on each card",
+		Means: "DeepSpeed moves all weights to the card here (`self.module.to(self.device)`). With stage 1 or 2 that is normal; with stage 3 the model was made before DeepSpeed was set up.[[ {model} takes {w16} on each card at 16 bit, {w32} at 32.]][[ This process holds {mine} of {total}.]] More cards do not change it.",
+		Not:   "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Use stage 3, and make the model under it", Cost: "communication between the cards", Told: "Make the `TrainingArguments` with this file before `from_pretrained`; in code of your own make the model inside `with deepspeed.zero.Init():`. Each card then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}   // without offload_param if the parts fit"},
 			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model"},
@@ -121,11 +114,10 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/buckets", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"reduce_ipg_grads", "reduce_independent_p_g_buckets", "all_gather_dp_groups", "average_tensor", "allreduce_bucket", "__avg_scatter_grads"},
-		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while exchanging gradients",
-		Means:    "The exchange of gradients needs buckets: 5e8 elements by default, 1 GB each in 16 bit, and several exist at once with `overlap_comm`.[[ {asked} was asked for with {free} free.]]",
+		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while exchanging gradients",
+		Means: "The exchange of gradients needs buckets: 5e8 elements by default, 1 GB each in 16 bit, and several exist at once with `overlap_comm`.[[ {asked} was asked for with {free} free.]]",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Lower reduce_bucket_size and allgather_bucket_size", Told: "In the DeepSpeed file: a tenth of the default, 0.1 GB each, and one at a time. Keep your stage.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e7, \"allgather_bucket_size\": 5e7, \"overlap_comm\": false}", Cost: "Somewhat slower exchange."},
+			{Fix: "limit_framework_preallocation", Title: "Lower reduce_bucket_size and allgather_bucket_size", Told: "In the DeepSpeed file: a tenth of the default, 0.1 GB each, and one at a time. Keep your stage.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e7, \"allgather_bucket_size\": 5e7, \"overlap_comm\": false}", Cost: "Somewhat slower exchange."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size of each card", Kind: "config", Text: "\"train_micro_batch_size_per_gpu\": 1,\n\"gradient_accumulation_steps\": 16", Cost: "Slower; the same result."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 		},
@@ -133,10 +125,9 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/no-zero", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"deepspeed/runtime/fp16/fused_optimizer.py", "deepspeed/runtime/fp16/unfused_optimizer.py"}, If: when.Not(ledger.Crowded),
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in the optimizer: every card holds all of its state",
-		Means:    "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0, which shards nothing. Each card holds 32-bit weights and Adam's two values, 12 bytes per parameter, beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was asked for, beside {mine}.]]",
-		Not:      "A smaller batch: the optimizer state stays as large.",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory in the optimizer: every card holds all of its state",
+		Means: "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0, which shards nothing. Each card holds 32-bit weights and Adam's two values, 12 bytes per parameter, beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was asked for, beside {mine}.]]",
+		Not:   "A smaller batch: the optimizer state stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Turn on ZeRO (stage 1 or 2)", Cost: "hardly slower", Told: "Stage 1 divides the optimizer state by the number of data-parallel cards, stage 2 the gradients too. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 1}"},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Cost: "slower steps", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}"},
@@ -152,11 +143,22 @@ var deepspeedCards = []cause.Card{
 		Not:      "`train_batch_size`: only `train_micro_batch_size_per_gpu` is on a card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, turn on gradient checkpointing", Told: "In your TrainingArguments (`\"auto\"` in the DeepSpeed file takes it from there):", Steps: smallerBatch("python", "gradient_checkpointing=True,\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
-			{Fix: "shard_training", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "offload_optimizer", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 			{Fix: "lower_context", Title: "Shorten the samples"},
 		},
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "transformers/docs/source/en/deepspeed.md"},
 	},
+}
+
+// inZeRO: the traceback runs through ZeRO, so that the run is sharded already.
+func inZeRO(c *ledger.Case) bool { return c.Near("deepspeed/runtime/zero") }
+
+// onTransformers: the model is one of transformers, which LoRA adapters fit.
+func onTransformers(c *ledger.Case) bool { return c.In("transformers", "peft", "trl") }
+
+// offloads: the log shows state in system memory.
+func offloads(c *ledger.Case) bool {
+	return c.Near("cpu_adam", "DeepSpeedCPUAdam", "offload_optimizer")
 }
 
 // ramOfDeepSpeed is a DeepSpeed run that the system ended.
@@ -168,10 +170,11 @@ func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 		Means:    "Signal 9 comes from outside the program, usually from the kernel or a container's limit when RAM is full. Two things fill RAM in a DeepSpeed run. While loading, every rank reads its own copy of the model. With CPU offload, optimizer and 32-bit weights lie there: 12 to 16 bytes per parameter of all ranks together[[, {states} for {model}]].",
 		Not:      "A smaller batch on the card: system memory was full.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See whether a limit ended it, and raise that", Told: "`oom_kill` above 0 means the container's limit: Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`. Otherwise the machine's RAM was full.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
-			{Fix: "shard_training", Title: "Keep less in system memory", Told: "Remove `offload_optimizer` and `offload_param` from the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
-			{Fix: "use_lora", Title: "Train a LoRA: its optimizer state is small"},
+			{Fix: "raise_memory_limit", Title: "Check for a RAM limit and raise it, or add RAM", Told: "`oom_kill` above 0 means the container's limit: Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`. Otherwise the machine's RAM was full: add RAM or swap.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
+			{Fix: "half_precision", If: when.Not(offloads), Title: "Load the model with less RAM (fewer ranks, 16 bit)", Told: "Start one rank (`deepspeed --num_gpus 1`): if it loads, the copies of the ranks fill the RAM. In the loading code use `torch_dtype=torch.float16, low_cpu_mem_usage=True` (transformers) and safetensors; `torch.load(..., mmap=True)` from PyTorch 2.1 on.", Cost: "None, as a rule."},
+			{Fix: "shard_training", If: offloads, Title: "Offload less to system memory (RAM)", Told: "Remove `offload_optimizer` and `offload_param` from the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
 			{Fix: "add_swap"},
+			{Fix: "use_lora", If: offloads, Title: "Train a LoRA: its optimizer state is small"},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/ops/adam/cpu_adam.py", "DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/launcher/launch.py"},
 	}

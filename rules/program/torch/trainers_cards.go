@@ -1,15 +1,24 @@
 package torch
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // alone is a run on one card, of which others hold little.
 func alone(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") }
+
+// trainBash: LLaMA-Factory of before the middle of 2024, without llamafactory-cli.
+func trainBash(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool { return strings.Contains(f.File, "llmtuner/") })
+}
 
 // batchLines is a smaller batch in the file of a trainer.
 func batchLines(batch string) func(*ledger.Case) []step.Step {
@@ -24,7 +33,7 @@ var unslothCards = []cause.Card{
 		Means:    "With `fast_inference=True` Unsloth starts vLLM in the same process. vLLM takes its share of the whole card first (`gpu_memory_utilization`); weights, KV cache and a training step must fit together.[[ This process holds {mine} of {total}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share (gpu_memory_utilization)", Told: "It must still hold the weights; the rest of it is KV cache. In newer releases UNSLOTH_VLLM_STANDBY=1, set before the import, makes vLLM give its cache back while training.", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True,\n    fast_inference=True, gpu_memory_utilization=0.4)   # name: as in your call", Cost: "Slower generation."},
-			{Fix: "lower_context", Title: "Turn off vLLM (fast_inference=False)", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
+			{Fix: "limit_framework_preallocation", Title: "Turn off vLLM (fast_inference=False)", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
 			shortCompletions,
 		}, Figures: lengthFigures,
 		Sources: []string{"unsloth/unsloth/models/llama.py", "https://unsloth.ai/docs/get-started/reinforcement-learning-rl-guide/memory-efficient-rl"},
@@ -73,13 +82,14 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
 	},
 	{
-		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
+		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard, Figures: lengthFigures,
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory in evaluation",
 		Means:    "Evaluation keeps the logits of its samples on the card, and `predict_with_generate` also needs a KV cache.",
 		Not:      "A smaller training batch: evaluation has its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Set the evaluation batch to 1, move results to RAM", Told: "In your YAML:", Kind: "config", Text: "per_device_eval_batch_size: 1\neval_accumulation_steps: 4", Cost: "Evaluation is slower."},
+			{Fix: "lower_context", Title: "Shorten the samples (cutoff_len)", Told: "Logits grow with the length.", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learned."},
 			{Fix: "restart_session", Title: "Turn off the evaluation", Kind: "config", Text: "val_size: 0\neval_strategy: \"no\"", Cost: "No evaluation loss."},
 		},
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
@@ -91,9 +101,12 @@ var llamaFactoryCards = []cause.Card{
 		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]].[[ {short} was missing: to free the contexts may be enough.]] The card stays nearly full.",
 		Not:      "Ending the listed processes: they are ranks of this run.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts (older releases: `accelerate launch src/train_bash.py` with your arguments).", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
-			{Fix: "shard_training", Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
-			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model, with shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
+			{Fix: "select_gpu", If: when.Not(trainBash), Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts.", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
+			{Fix: "shard_training", If: trainBash, Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "Plain DDP holds all of it on each card. Save this as ds_z3.json and start `deepspeed --num_gpus 4 src/train_bash.py --deepspeed ds_z3.json` (4: your cards) with your other arguments.", Kind: "config", Text: "{\n  \"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": true},\n  \"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"},\n  \"train_micro_batch_size_per_gpu\": \"auto\", \"gradient_accumulation_steps\": \"auto\"\n}", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: trainBash, Title: "Train a LoRA on a 4-bit model", Told: "Add to your arguments: `--finetuning_type lora --quantization_bit 4 --cutoff_len 1024 --per_device_train_batch_size 1`.", Cost: "Little quality."},
+			{Fix: "select_gpu", If: trainBash, Title: "Start it with accelerate", Told: "`accelerate launch src/train_bash.py` with your arguments gives each rank its card before CUDA starts; the contexts on GPU 0 are then gone.", Cost: "Free."},
+			{Fix: "shard_training", If: when.Not(trainBash), Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: when.Not(trainBash), Title: "Train a LoRA on a 4-bit model, with shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
 		},
 		Sources: []string{"LLaMA-Factory/README.md", "https://github.com/hiyouga/LLaMA-Factory/issues/1936"},
 	},
@@ -106,7 +119,7 @@ var llamaFactoryCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
 			{Fix: "shard_training", Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
-			{Fix: "use_smaller_model"},
+			smallerToTrain,
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},
 	},

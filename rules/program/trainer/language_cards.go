@@ -70,9 +70,8 @@ var torchtuneCards = []cause.Card{
 var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
-		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory in the vision part: the images are too large",
-		Means:    "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default an image may have up to 16384 x 28 x 28 pixels (12.8 million).",
+		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part: the images are too large",
+		Means: "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default an image may have up to 16384 x 28 x 28 pixels (12.8 million).",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command: about a million pixels an image. The names with FPS and VIDEO are for video.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
 			{Fix: "efficient_attention", Title: "Use flash attention", Told: "Add `--attn_impl flash_attn` (pip install flash-attn).", Cost: "None; usually faster."},
@@ -84,9 +83,8 @@ var swiftCards = []cause.Card{
 		ID: "ms-swift/rlhf", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"swift/cli/rlhf.py", "rlhf_main", "grpo_trainer", "swift rlhf"}, Figures: textFigures,
 		If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && !c.Limit.Has() && !operation.Is(operation.Exchange)(c)
-		}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in RLHF, where several parts of a run share a card",
-		Means:    "RLHF often keeps the policy in training, a reference model and vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} would be {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ Outside this process {others} of the card is taken: usually the run's own vLLM or another rank; `nvidia-smi` on the machine shows whether it is an older run.]]",
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in RLHF, where several parts of a run share a card",
+		Means: "RLHF often keeps the policy in training, a reference model and vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} would be {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ Outside this process {others} of the card is taken: usually the run's own vLLM or another rank; `nvidia-smi` on the machine shows whether it is an older run.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size and the length of answers", Told: "Halve `--max_completion_length` too. Add to `swift rlhf`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
 			{Fix: "lower_gpu_memory_utilization", Title: "Give vLLM a smaller share, and let it sleep while training", Told: "Where vLLM runs on the same cards: `--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
@@ -105,9 +103,8 @@ var swiftCards = []cause.Card{
 var megatronCards = []cause.Card{
 	{
 		ID: "megatron/buffers", Kinds: refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures,
-		Headline: "ran out of memory for gradients and optimizer state",
-		Means:    "It failed in the buffers of gradients and optimizer. Weights, gradients and optimizer take 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] Tensor x pipeline parallel size decides how many parameters a card holds.",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory for gradients and optimizer state",
+		Means: "It failed in the buffers of gradients and optimizer. Weights, gradients and optimizer take 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] Tensor x pipeline parallel size decides how many parameters a card holds.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Split the model further, shard the optimizer", Told: "Double tensor or pipeline parallel size; on 8 cards for example:", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
 			{Fix: "offload_optimizer", Title: "Keep the optimizer in system memory (RAM)", Told: "Add `--optimizer-cpu-offload --use-precision-aware-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
@@ -125,9 +122,8 @@ var megatronCards = []cause.Card{
 var colossalCards = []cause.Card{
 	{
 		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures,
-		Headline: "ran out of memory in the plug-in that places weights and optimizer state",
-		Means:    "It failed in the plug-in that places parameters, gradients and optimizer state.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's state by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory in the plug-in that places weights and optimizer state",
+		Means: "It failed in the plug-in that places parameters, gradients and optimizer state.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's state by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Move the optimizer to system memory (RAM)", Told: "ColossalChat's older scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM a parameter in all."},
 			{Fix: "shard_training", Title: "Shard the weights too (Gemini, ZeRO-3)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits", Cost: "Slower steps."},

@@ -49,10 +49,7 @@ var lightningCards = []cause.Card{
 		Means:    "Validation generates text here, token by token. Each beam of each sample keeps its own KV cache, so memory grows with evaluation batch x beams x length, whatever the training batch is.[[ This process holds {mine} of {total}.]]",
 		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the first real validation. Gradient checkpointing: nothing is trained here.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the evaluation batch size and the number of beams", Cost: "slower validation, slightly lower scores", Ways: []cause.Way{
-				{For: "seq2seq example of transformers", Text: "`--eval_batch_size 4 --eval_beams 2`"},
-				{For: "Code of your own", Text: "`batch_size=4` in `val_dataloader`, `num_beams=1` in the call of `generate`; all beams in the final test only."},
-			}},
+			{Fix: "lower_batch_size", Title: "Lower the evaluation batch size and the number of beams", Cost: "slower validation, slightly lower scores", Ways: []cause.Way{{For: "seq2seq example of transformers", Text: "`--eval_batch_size 4 --eval_beams 2`"}, {For: "Code of your own", Text: "`batch_size=4` in `val_dataloader`, `num_beams=1` in the call of `generate`; all beams in the final test only."}}},
 			{Fix: "lower_context", Title: "Shorten sources and targets in validation", Cost: "what is cut is not scored", Told: "Half the length is half of the cache. In the seq2seq example of transformers: `--max_source_length 512 --val_max_target_length 64`."},
 			halfOfLightning,
 		},

@@ -11,10 +11,9 @@ import (
 var nnunetCards = []cause.Card{
 	{
 		ID: "nnunetv2/workers", Kinds: ramGone, Said: []string{"Background workers died", "background workers are no longer alive", "background worker is 6 feet under", "nnunetv2/inference/data_iterators.py", "nnunetv2/preprocessing/", "nnUNetv2_plan_and_preprocess", "export_prediction"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "lost a worker: system memory (RAM) ran out",
-		Means:    "nnU-Net's background workers hold whole cases in RAM: 32-bit images, and in prediction the scores of every class at full size (100 classes x 100 million voxels x 4 bytes are 37 GiB). When RAM is full the system ends one of them, and the main process only sees that it is gone.",
-		Not:      "A smaller -gpu_memory_target: it is about the graphics card.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "lost a worker: system memory (RAM) ran out",
+		Means: "nnU-Net's background workers hold whole cases in RAM: 32-bit images, and in prediction the scores of every class at full size (100 classes x 100 million voxels x 4 bytes are 37 GiB). When RAM is full the system ends one of them, and the main process only sees that it is gone.",
+		Not:   "A smaller -gpu_memory_target: it is about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Use fewer workers", Kind: "text", Text: "Predicting: add `-npp 1 -nps 1` to nnUNetv2_predict. Preprocessing: `-np 2`. Training: `export nnUNet_n_proc_DA=4`.", Cost: "Slower; free otherwise."},
 			{Fix: "add_swap"},
@@ -66,10 +65,9 @@ var lookFirst = cause.Cure{
 var nnunetV1Cards = []cause.Card{
 	{
 		ID: "nnunet/predict-ram", Kinds: ramGone, Said: []string{"nnunet/inference/", "in predict_cases", "in predict_from_folder", "nnunet/network_architecture/neural_network.py", "in save_segmentation_nifti_from_softmax", "in resample_data_or_seg"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM) while predicting a volume",
-		Means:    "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the image, and for a moment a second copy. By default six processes prepare the next cases and two save the last ones at the same time.",
-		Not:      "A smaller patch: the scores of the whole volume lie in RAM.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM) while predicting a volume",
+		Means: "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the image, and for a moment a second copy. By default six processes prepare the next cases and two save the last ones at the same time.",
+		Not:   "A smaller patch: the scores of the whole volume lie in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Prepare and save with one process each", Told: "Add to `nnUNet_predict` (inference/predict_simple.py); the defaults are 6 and 2:", Kind: "config", Text: "--num_threads_preprocessing 1 --num_threads_nifti_save 1", Cost: "Slower; the same result."},
 			{Fix: "raise_memory_limit", Title: "Check whether RAM or a limit ran out", Told: "If little is available while it runs: add RAM or swap, or end other large programs. If much is available: raise the limit of the shell, container or job.", Kind: "shell", Text: "free -h; ulimit -v; ps aux --sort=-rss | head -5", Cost: "Free to look."},
@@ -83,7 +81,7 @@ var nnunetV1Cards = []cause.Card{
 		"Looking for a batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"},
 		cause.Cure{Fix: "lower_resolution", Title: "Train a smaller configuration", Told: "`3d_lowres` or `2d` instead of `3d_fullres`.", Cost: "Detail."},
-		cause.Cure{Fix: "mixed_precision", Title: "Train in mixed precision (PyTorch 1.6 or later)", Told: "With PyTorch 1.6 or later version 1 trains in mixed precision unless `--fp32` is given; version 2 always does.", Cost: "An update in the middle of a project."}),
+		cause.Cure{Fix: "half_precision", Title: "Train in 16 bit", Told: "Early releases of version 1 have `--fp16` in run_training.py (needs NVIDIA's apex). Later ones do it by themselves with PyTorch 1.6 or newer, unless `--fp32` is given; version 2 always does.", Cost: "Usually faster."}),
 }
 
 var monaiCards = []cause.Card{
@@ -103,10 +101,9 @@ var monaiCards = []cause.Card{
 	},
 	{
 		ID: "monai/cache", Kinds: ramGone, Said: []string{"CacheDataset", "monai/data/dataset.py", "Loading dataset:", "SmartCacheDataset"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "filled system memory (RAM) with cached cases",
-		Means:    "CacheDataset keeps every case in RAM after the fixed transforms, resampled and in 32 bit: 512 x 512 x 300 voxels are 300 MiB, with the label 600. Multiply that by the number of cases, and by the ranks. System memory (RAM) ran out, not the graphics card's.",
-		Not:      "A smaller batch: the cache holds the whole data set.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled system memory (RAM) with cached cases",
+		Means: "CacheDataset keeps every case in RAM after the fixed transforms, resampled and in 32 bit: 512 x 512 x 300 voxels are 300 MiB, with the label 600. Multiply that by the number of cases, and by the ranks. System memory (RAM) ran out, not the graphics card's.",
+		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Cache on disk (PersistentDataset)", Kind: "python", Text: "train_ds = PersistentDataset(data=files, transform=transforms, cache_dir=\"cache\")   # in place of CacheDataset", Cost: "Disk space; somewhat slower."},
 			{Fix: "lower_num_workers", Title: "Cache only a part (cache_rate)", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is prepared again in each epoch."},

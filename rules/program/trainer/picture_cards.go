@@ -50,11 +50,10 @@ var diffusersLean = cause.Cure{
 var oneTrainerCards = []cause.Card{
 	{
 		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
-		Means:    "It failed while the model was put on the card. The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.",
-		Cures:    []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
-		Sources:  []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
+		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
+		Means:   "It failed while the model was put on the card. The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.",
+		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
+		Sources: []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
 	pictureStep("onetrainer/step", []string{"GenericTrainer.py", "modules/trainer/"},
 		"The activations of the batch at the chosen resolution did not fit beside the model. Without gradient checkpointing they are several times as large.",
@@ -63,17 +62,14 @@ var oneTrainerCards = []cause.Card{
 }
 
 // aiToolkitElsewhere: the configured card is not the one that was used.
-func aiToolkitElsewhere(c *ledger.Case) bool {
-	return c.In("ai-toolkit") && ledger.Crowded(c)
-}
+func aiToolkitElsewhere(c *ledger.Case) bool { return c.In("ai-toolkit") && ledger.Crowded(c) }
 
 var aiToolkitCards = []cause.Card{
 	{
-		ID: "ai-toolkit/others-hold", Kinds: []fact.Kind{fact.TorchAlloc}, If: aiToolkitElsewhere, Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out on a card of which others hold {others%}",
-		Means:    "This process holds {mine}, others {others} of {total}. If your file names another card (`device: cuda:1` and so on), parts of the loaders and libraries still use the first visible card. Hiding the other cards helps.",
+		ID: "ai-toolkit/others-hold", Kinds: []fact.Kind{fact.TorchAlloc}, If: aiToolkitElsewhere, Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out on a card of which others hold {others%}",
+		Means: "This process holds {mine}, others {others} of {total}. If your file names another card (`device: cuda:1` and so on), parts of the loaders and libraries still use the first visible card. Hiding the other cards helps.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Show it only the free card (CUDA_VISIBLE_DEVICES)", Told: "Replace 3 by the free card's number in `nvidia-smi`; the file then needs `device: cuda:0`.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/YOURS.yaml", Cost: "None."},
+			{Fix: "select_gpu", Title: "Show it only the free card (CUDA_VISIBLE_DEVICES)", Told: "Replace 3 by the free card's number in `nvidia-smi`; the file then needs `device: cuda:0`.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=3 python run.py config/train.yaml   # your file", Cost: "None."},
 			{Fix: "kill_stale_process", Title: "End what holds it, if it is yours", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its work."},
 			{Fix: "restart_session", Title: "End an earlier run that still exists", Told: "`ps aux | grep run.py` shows it; end it before the next start.", Cost: "Free."},
 		},
@@ -81,13 +77,13 @@ var aiToolkitCards = []cause.Card{
 	},
 	{
 		ID: "ai-toolkit/load", Kinds: refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
-		Means:    "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
+		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+		Means: "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Quantise in system memory (low_vram)", Kind: "config", Text: "model:\n  quantize: true\n  low_vram: true", Cost: "Loading takes longer; RAM for 16 bit."},
+			{Fix: "load_in_8bit", Title: "Quantise the text encoder too (quantize_te)", Kind: "config", Text: "model:\n  quantize_te: true", Cost: "Hardly any quality."},
 			lookFirst,
-			{Fix: "use_smaller_model"},
+			{Fix: "use_smaller_model", Title: "Train a smaller base model", Told: "Set `name_or_path` to one that fits the card, such as SDXL instead of FLUX.", Cost: "The LoRA fits that model only."},
 		},
 		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
 	},
@@ -100,9 +96,8 @@ var aiToolkitCards = []cause.Card{
 var diffusersTrainCards = []cause.Card{
 	{
 		ID: "diffusers-train/validation", Kinds: refused, Said: []string{"in log_validation", "log_validation("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it made validation images",
-		Means:    "The validation images did not fit: for them the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory while it made validation images",
+		Means: "The validation images did not fit: for them the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt`, and make images from the checkpoints afterwards.", Cost: "No images while it trains."},
 			{Fix: "lower_batch_size", Title: "Make one validation image (--num_validation_images 1)", Told: "The default is 4.", Cost: "Fewer to judge by."},
@@ -112,23 +107,22 @@ var diffusersTrainCards = []cause.Card{
 	},
 	{
 		ID: "diffusers-train/class-images", Kinds: refused, Said: []string{"Generating class images"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory before training, while it generated class images",
-		Means:    "They are made for prior preservation by a whole pipeline on the card, `--sample_batch_size` (default 4) at once.",
-		Not:      "--train_batch_size: training had not begun.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory before training, while it generated class images",
+		Means: "They are made for prior preservation by a whole pipeline on the card, `--sample_batch_size` (default 4) at once.",
+		Not:   "--train_batch_size: training had not begun.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Generate one image at a time (--sample_batch_size 1)", Steps: diffusersAdds(step.Change{Flag: "--sample_batch_size", Value: "1"}, step.Change{Flag: "--prior_generation_precision", Value: "fp16"}), Cost: "Slower."},
 			{Fix: "stream_dataset", Title: "Provide your own class images", Told: "Put as many images as `--num_class_images` says into `--class_data_dir`; then none is generated.", Cost: "Collecting them."},
+			{Fix: "restart_session", Title: "Train without prior preservation", Told: "Leave out `--with_prior_preservation`: no class images are needed then.", Cost: "The model may forget what its class looks like."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth.py"},
 	},
 	{
 		ID: "diffusers-train/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
-		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the optimizer",
-		Means:    "Adam's values did not fit: 8 bytes for each trained parameter, made in the first step. SDXL's whole UNet has 2.6 billion parameters: 20 GB.",
-		Cures:    []cause.Cure{{Fix: "optimizer_8bit", Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
-		Sources:  []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
+		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in the optimizer",
+		Means:   "Adam's values did not fit: 8 bytes for each trained parameter, made in the first step. SDXL's whole UNet has 2.6 billion parameters: 20 GB.",
+		Cures:   []cause.Cure{{Fix: "optimizer_8bit", Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
+		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
 	},
 	pictureStep("diffusers-train/step", []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "train_instruct_pix2pix", "train_textual_inversion", "textual_inversion.py"},
 		"By default the scripts train in 32 bit and keep all activations. Gradient checkpointing, 16 bit and 8-bit Adam together need a fraction of that.",

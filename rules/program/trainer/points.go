@@ -8,7 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // SparseConv are the libraries of sparse convolution, and the networks for point
@@ -49,11 +48,9 @@ var StableBaselines = program.Program{
 	Work: "science", Edits: "code", Language: "python",
 	Proofs: []string{"stable_baselines3/", "stable_baselines3", "sb3_contrib/"},
 	Steps: spelling{
-		"lower_batch_size": step.Paste("python", "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)   # your algorithm; default 1_000_000"),
+		"lower_batch_size": say("PPO and A2C: halve `batch_size`, `n_steps` or the number of environments. DQN, SAC and TD3: halve `batch_size`; in system memory (RAM) `buffer_size` decides."),
 	},
-	Titles: map[string]string{"lower_batch_size": "Lower buffer_size of the replay buffer"},
-	Costs:  map[string]string{"lower_batch_size": "Older experience is forgotten sooner."},
-	Cards:  baselinesCards,
+	Cards: baselinesCards,
 }
 
 var shapeRows = regexp.MustCompile(`shape \((\d{4,12}),`)
@@ -74,15 +71,31 @@ func replay(c *ledger.Case) map[string]string {
 	return out
 }
 
+// smallObservations is the cure of every buffer.
+var smallObservations = cause.Cure{
+	Fix: "lower_resolution", Title: "Shrink the observations", Kind: "text", Text: "Make images grey and smaller in the environment, such as 84 x 84 (`WarpFrame` in stable_baselines3.common.atari_wrappers): three colours need three times as much, half the width and height a quarter.", Cost: "Detail.",
+}
+
 var baselinesCards = []cause.Card{{
-	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"},
+	ID: "stable-baselines3/rollout-buffer", Kinds: ramGone, Said: []string{"on_policy_algorithm.py", "rollout_buffer"},
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its rollout buffer in system memory (RAM)",
+	Means: "PPO and A2C keep the observations of one rollout in RAM, in 32 bit: n_steps x environments x the numbers of an observation x 4 bytes. Each environment of a SubprocVecEnv is also a process with its own memory.",
+	Not:   "`buffer_size`: PPO and A2C have none.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Lower n_steps or the number of environments", Told: "Half of either is half of the buffer; fewer environments also mean fewer processes. Where the model is made:", Kind: "python", Text: "model = PPO(\"CnnPolicy\", env, n_steps=256)   # half of yours (PPO's default: 2048), with your other arguments", Cost: "Noisier updates; fewer environments are slower."},
+		smallObservations,
+		{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file or swap", Told: "A browser, a game, an old python process. On Windows: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory.", Cost: "Free; slow while it is used."},
+	},
+	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/ppo/ppo.py"},
+}, {
+	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"}, Unsaid: []string{"on_policy_algorithm.py", "rollout_buffer"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in system memory (RAM)", Figures: replay,
 	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, need {asked}]]. There are two such arrays, for the observations and the next observations.",
 	Not:   "A smaller batch_size or a larger graphics card: the buffer is in system memory (RAM).",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower buffer_size", Told: "[[100,000 steps need {smaller}, twice. ]]With your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
 		{Fix: "stream_dataset", Title: "Keep each frame once (optimize_memory_usage)", Told: "It halves the buffer. Add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
-		{Fix: "lower_resolution", Title: "Shrink the observations", Kind: "text", Text: "Use uint8 images in grey, 84 x 84 (AtariWrapper): float32 is four times as large, three colours three times.", Cost: "Detail."},
+		smallObservations,
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/common/off_policy_algorithm.py"},
 }}

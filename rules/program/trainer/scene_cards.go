@@ -59,14 +59,15 @@ func counted(c *ledger.Case) map[string]string {
 	return out
 }
 
+var fewerImages = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."}
+
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
 		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
-			{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."},
+			{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages,
 		},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
@@ -79,7 +80,7 @@ var splatCards = []cause.Card{
 		Cures: []cause.Cure{
 			rebuilt,
 			{Fix: "fix_shape", Title: "If it stays: run with --debug and check the inputs", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then check what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
-			{Fix: "select_gpu", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
+			{Fix: "restart_session", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
@@ -113,8 +114,8 @@ var splatCards = []cause.Card{
 		Means: "[[{pieces} ]]In training, Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million Gaussians at most, less what the images take.]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
-			{Fix: "use_smaller_model"},
 			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "use_smaller_model"},
 			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
@@ -127,7 +128,7 @@ var nerfCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
 		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
-		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
+		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
 	},
 	{

@@ -46,12 +46,13 @@ var NeMo = program.Program{
 var ESPnet = program.Program{
 	Name: "espnet", Shown: "ESPnet",
 	Work: "audio", Edits: "flags", Language: "python",
-	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration"},
+	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins --num_workers", "espnet/espnet/bin/asr_train.py": "--batch-bins --batch-size --accum-grad --n-iter-processes", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration", "espnet/utils/remove_longshortdata.sh": "--maxframes"},
 	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
 	Steps: spelling{
-		"lower_batch_size": config("batch_bins: 1000000   # half of what your config has\naccum_grad: 4         # twice what it has"),
-		"lower_context":    say("Leave out long utterances: `--max_wav_duration 20` of asr.sh (a new stage 4 is needed), or split them."),
-		"mixed_precision":  config("use_amp: true"),
+		"lower_batch_size":  say("Halve `batch_bins` in the training config and double `accum_grad`. ESPnet 1: `batch-bins` or `batch-size`, and `accum-grad`."),
+		"lower_context":     say("Leave out long utterances: `--max_wav_duration 20` of asr.sh (a new stage 4 is needed), or split them. ESPnet 1: a lower `--maxframes` of remove_longshortdata.sh in run.sh."),
+		"mixed_precision":   config("use_amp: true"),
+		"lower_num_workers": say("ESPnet 2: `num_workers: 0` in the training config, to see what one process needs. ESPnet 1: `--n-iter-processes 0`, its default."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Halve batch_bins, double accum_grad"},
 	Like:   []*program.Program{&DataAside, &Speech},

@@ -139,10 +139,15 @@ func halved(c *ledger.Case, start string, names ...string) string {
 // say is a step in words.
 func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
 
-// told is a step with words before it.
+// told is a step with words before it, or behind it if it is words as well: what
+// to do comes first.
 func told(text string, then func(*ledger.Case) []step.Step) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		return append([]step.Step{{Kind: "text", Text: text}}, then(c)...)
+		steps, words := then(c), step.Step{Kind: "text", Text: text}
+		if steps[0].Kind == "text" {
+			return append(steps, words)
+		}
+		return append([]step.Step{words}, steps...)
 	}
 }
 

@@ -75,7 +75,6 @@ var detectron2Cards = []cause.Card{
 		ID: "detectron2/retry-masks", Kinds: retried, If: retriedOf("sem_seg_postprocess", "semantic_inference", "panoptic_inference", "instance_inference"),
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and continued on the CPU: a warning, not a crash",
 		Means: "It was scaling the mask scores up to the size of the ORIGINAL image: queries or classes x height x width x 4 bytes. 250 queries of an image of 3000 x 4000 are 11.2 GiB. That did not fit on the card, so Detectron2 computed it in RAM: slower, the same result. If the program ended after this line, RAM ran out (\"Killed\") or a later step failed on the card; the line does not show which.",
-		Not:   "A smaller INPUT.MIN_SIZE_TEST: the result is scaled back to the size of the original.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the side is a quarter of the memory. Scale the label map up again with INTER_NEAREST if you need the old size.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
 			{Fix: "lower_batch_size", Title: "Turn off panoptic and instance output", Told: "Then the scores of the classes are scaled up instead of those of all queries. For Mask2Former, at the end of the command; OneFormer has MODEL.TEST in place of MODEL.MASK_FORMER.TEST.", Kind: "text", Text: "`MODEL.MASK_FORMER.TEST.PANOPTIC_ON False MODEL.MASK_FORMER.TEST.INSTANCE_ON False`", Cost: "Only the semantic map is left."},
@@ -108,7 +107,6 @@ var detectron2Cards = []cause.Card{
 		ID: "detectron2/paste-masks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"paste_masks_in_image", "_do_paste_mask"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while pasting masks into the full-size image",
 		Means: "The network had finished. Detectron2 was pasting every mask into the ORIGINAL image: objects x height x width, a byte each for the result and up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels are 2.2 GiB. Large images and many detections cause it.",
-		Not:   "A smaller INPUT.MIN_SIZE_TEST: masks are pasted at the size of the original.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the side is a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
 			{Fix: "lower_batch_size", Title: "Keep fewer detections (DETECTIONS_PER_IMAGE)", Told: "Where the config is made:", Kind: "python", Text: "cfg.TEST.DETECTIONS_PER_IMAGE = 50             # default 100\ncfg.MODEL.ROI_HEADS.SCORE_THRESH_TEST = 0.5    # default 0.05", Cost: "The weakest detections are dropped."},
@@ -146,8 +144,7 @@ var timmCards = []cause.Card{
 var detrCards = []cause.Card{
 	{
 		ID: "detr/matcher", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"models/matcher.py", "torch.cdist(out_bbox", "linear_sum_assignment"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out while matching queries to objects", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out while matching queries to objects", Figures: filled,
 		Means: "It failed in the matcher. Its cost matrix has the queries of the whole batch x the objects of the whole batch: twice the batch is four times the matrix, and one crowded image can be enough.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},

@@ -17,12 +17,10 @@ var Cards = []cause.Card{{
 	Means:    "CANN's driver refused it.[[ In its own table the application holds {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] An application holds weights, the KV cache that a server reserves, activations and operator workspaces. The program's lines above this one show which is growing.",
 	Not:      "`nvidia-smi`, `PYTORCH_CUDA_ALLOC_CONF`: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
-		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{
-			{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, a lower `--max-num-batched-tokens`; fewer or smaller images in a request"},
-			{For: "Training", Text: "half the micro-batch with twice the accumulation; activation recomputation; for video fewer frames"},
-		}, Cost: "fewer or shorter requests at a time; slower"},
+		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, a lower `--max-num-batched-tokens`; fewer or smaller images in a request"}, {For: "Training", Text: "half the micro-batch with twice the accumulation; activation recomputation; for video fewer frames"}}, Cost: "fewer or shorter requests at a time; slower"},
 		{Fix: "restart_session", Title: "If it failed after a while: watch whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments (against fragmentation)", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Training: DeepSpeed ZeRO-3 or FSDP. Serving: a larger `--tensor-parallel-size`.", Cost: "needs the cards"},
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://gitee.com/ascend/pytorch"},
 }, {

@@ -48,19 +48,24 @@ var LastCards = []cause.Card{
 		Means: "System memory (RAM) was refused, not the graphics card's.[[ {asked} is only the piece that was refused.]][[ {unsized}]] Either RAM was full, by this program or others, or a limit refused: `ulimit -v`, strict overcommit, a container's or a job's.",
 		Not:   "PYTORCH_CUDA_ALLOC_CONF: it is about the graphics card.",
 		Cures: []cause.Cure{
+			{Fix: lowerOnCPU.Fix, If: hugePiece, Title: lowerOnCPU.Title, Cost: lowerOnCPU.Cost, Ways: lowerOnCPU.Ways},
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
 			{Fix: "close_other_apps", If: saysWindows, Title: closeLargest.Title, Cost: closeLargest.Cost, Told: closeLargest.Told},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See whether RAM is full or a limit refuses", Cost: "free", Told: "If much is available, a limit refused: raise it in the shell or job that starts the program. If little is, the last lines list the largest processes.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
-			{Fix: "fix_shape", If: withoutSize, Title: "Print the size of what the line makes", Cost: "a minute", Told: "Rows x columns x 4 bytes (8 for float64). If a count is larger than you expect, correct that."},
-			{Fix: "lower_batch_size", Title: "Lower the batch size, or work in blocks", Cost: "slower", Ways: []cause.Way{
-				{For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."},
-				{For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."},
-			}},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If much is available, a limit refused: raise it in the shell or job that starts the program. If little is, the last lines list the largest processes: end what you do not need.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			lowerOnCPU,
 			{Fix: "add_swap", If: when.Not(saysWindows), Title: "Add swap", Cost: "very slow while it is used"},
 		},
 		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
 	},
 }
+
+// lowerOnCPU makes what is computed or loaded in system memory smaller.
+var lowerOnCPU = cause.Cure{
+	Fix: "lower_batch_size", Title: "Lower the batch or input size, or load a smaller model", Cost: "slower, or quality", Ways: []cause.Way{{For: "While a model loads", Text: "16 bit (transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True`), or a smaller or quantised file."}, {For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."}, {For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."}},
+}
+
+// hugePiece: the garbled message ends in a number of GiB that is no last straw.
+func hugePiece(c *ledger.Case) bool { return withoutSize(c) && brokenSize(c.Failure.Message) >= 4 }
 
 // withoutSize: the allocator's message does not say what was asked for.
 func withoutSize(c *ledger.Case) bool { return c.Root(fact.CPUAlloc) && !c.Asked.Has() }

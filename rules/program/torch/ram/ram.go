@@ -33,7 +33,7 @@ func moreShm(c *ledger.Case) []step.Step {
 	if c.In("kubernetes") {
 		return []step.Step{{Kind: "config", Text: shmInPod}}
 	}
-	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # IMAGE: what you start today, with its other options"}}
+	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # with your other options; a running container keeps its size: start a new one"}}
 }
 
 // Cards are about the computer's memory and the part of it that processes
@@ -63,8 +63,8 @@ var Cards = []cause.Card{
 			{Fix: "lower_num_workers", Title: "Use fewer DataLoader workers", If: inTrainer, Told: "{option}[[ {ranks}]]", Cost: "The card may wait for data."},
 			{Fix: "lower_num_workers", If: when.Not(inTrainer), Title: "Use fewer DataLoader workers", Told: "{option}[[ {ranks}]]", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)   # with your other arguments", Cost: "The card may wait for data."},
 			{Fix: "raise_memory_limit", If: virtualWindows, Title: "Give WSL 2 more RAM (.wslconfig)", Told: "WSL 2 and Docker Desktop run in a virtual machine, which has half of the RAM by default.", Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; then: wsl --shutdown\n[wsl2]\nmemory=24GB   # leave Windows 4 to 6\nswap=32GB", Cost: "Free."},
-			{Fix: "stream_dataset", Title: "Keep less in the data set, if memory grows", Told: "Keep paths and labels as NumPy arrays instead of lists and dicts, read each sample in `__getitem__`, and cache no decoded samples (`cache`, `in_memory`, `lru_cache`: each worker has a cache of its own). `watch free -h` shows whether it grows.", Cost: "Some rewriting."},
-			{Fix: "raise_memory_limit", If: when.Not(virtualWindows), Title: "See whether a limit ended it, and raise it", Told: "Run `sudo dmesg -T | grep -iE 'killed process|oom-kill'` (on the host of a container). \"Memory cgroup\" means a limit: raise Docker's `--memory`, Kubernetes' `limits.memory` or Slurm's `--mem`. \"Out of memory\" means the machine: add RAM or swap.", Cost: "Free to look."},
+			{Fix: "stream_dataset", Title: "Store less in the data set, if memory grows", Told: "Keep paths and labels as NumPy arrays instead of lists and dicts, read each sample in `__getitem__`, and cache no decoded samples (`cache`, `in_memory`, `lru_cache`: each worker has a cache of its own). `watch free -h` shows whether it grows.", Cost: "Some rewriting."},
+			{Fix: "raise_memory_limit", If: when.Not(virtualWindows), Title: "Check for a RAM limit, and raise it", Told: "Run `sudo dmesg -T | grep -iE 'killed process|oom-kill'` (on the host of a container). \"Memory cgroup\" means a limit: raise Docker's `--memory`, Kubernetes' `limits.memory` or Slurm's `--mem`. \"Out of memory\" means the machine: add RAM or swap.", Cost: "Free to look."},
 		},
 		Figures: workerFigures,
 		Sources: []string{workerSignals, "https://github.com/pytorch/pytorch/issues/13246"},
@@ -77,7 +77,7 @@ var Cards = []cause.Card{
 		Not:      "Swap, a smaller model, or `kernel.shmmax`: they do not change the size of /dev/shm.",
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "Enlarge /dev/shm (--shm-size)", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
-			{Fix: "lower_num_workers", Title: "Use no DataLoader workers (num_workers=0)", Told: "Where you cannot change the container: nothing goes through /dev/shm then. Fewer workers or a smaller batch need less of it.", Kind: "python", Text: "num_workers=0   # in your DataLoader; YOLO: workers=0", Cost: "The card may wait for data."},
+			{Fix: "lower_num_workers", Title: "Use no DataLoader workers (num_workers=0)", Told: "Pass it to your DataLoader (YOLO: `workers=0`) where you cannot change the container: nothing goes through /dev/shm then. Fewer workers, or a smaller batch, need less of it.", Cost: "The card may wait for data."},
 			{Fix: "restart_session", Title: "Delete what crashed runs left in /dev/shm", Told: "`df -h /dev/shm; ls -lt /dev/shm | head` shows it. Files named torch_ can stay after a kill: delete `/dev/shm/torch_*` while no program of yours runs.", Cost: "Free."},
 		},
 		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},

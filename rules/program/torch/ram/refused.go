@@ -29,11 +29,7 @@ var (
 	}
 	lessInRAM = cause.Cure{
 		Fix: "use_smaller_model", Title: "Load a smaller model, or lower the batch size", Cost: "speed, or quality",
-		Ways: []cause.Way{
-			{For: "While a model loads", Text: "a smaller or quantised file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."},
-			{For: "While it computes on the CPU", Text: "half the batch, length or image."},
-			{For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."},
-		},
+		Ways: []cause.Way{{For: "While a model loads", Text: "a smaller or quantised file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."}, {For: "While it computes on the CPU", Text: "half the batch, length or image."}, {For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."}},
 	}
 )
 
@@ -131,7 +127,7 @@ var RefusedCards = []cause.Card{
 			{Fix: "stream_dataset", Title: "Convert one sample at a time instead of the whole array", Cost: "a few lines", Told: "`torch.from_numpy` shares the array instead of copying it. If the array is float64, make it as float32.", Kind: "python", Text: "x = torch.from_numpy(array)    # the array's own memory; torch.tensor and FloatTensor copy\n# in the data set's __getitem__:  return x[i].float()"},
 			{Fix: "lower_resolution", If: when.Not(smallEnoughForSwap), Title: "Use less of the data, or keep it on disk", Cost: "detail, or slower reading", Told: "Use fewer samples or frames, a lower resolution, or a part of the rows. On disk: fill `np.lib.format.open_memmap(path, mode=\"w+\", dtype=np.float16, shape=shape)` in pieces and read it with `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "raise_pagefile", If: when.All(saysWindows, smallEnoughForSwap), Title: "Enlarge the page file", Cost: "slow while it is used; a restart", Told: "Windows gives out at most RAM plus page file: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory."},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See whether RAM is full or a limit refused", Cost: "free", Told: "If much is available, a limit refused: `ulimit -v`, strict overcommit, the container's or job's. If little is, release earlier copies (`del`), close the largest programs, or add RAM or swap.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If much is available, a limit refused: `ulimit -v`, strict overcommit, the container's or job's. If little is, release earlier copies (`del`), close the largest programs, or add RAM or swap.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
 			{Fix: "fix_shape", Title: "Print the shape, if you expect a smaller array", Cost: "a minute", Kind: "python", Text: "print(array.shape, array.dtype, array.nbytes / 2**30, \"GiB\")   # array: what goes into that line"},
 		},
 		Sources: []string{cpuAllocator, "https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html", "https://docs.pytorch.org/docs/stable/generated/torch.tensor.html"},
@@ -145,12 +141,8 @@ var RefusedCards = []cause.Card{
 			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes", Cost: "a minute", Told: "The result should take about {asked}. If it needs far less, the CPU kernel is at fault, which old PyTorch releases have for 16 bit: compute that layer in float32, or update. Otherwise lower the batch size or the length.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
 			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Pass fewer or smaller samples in one call", Cost: "slower, or some lines of code", Told: "Lower the batch size; half the width and height needs a quarter. Where a whole data set goes in, pass slices of it:", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for the backward pass\n    out = torch.cat([layer(part) for part in x.split(16)])   # layer, x: as in that line"},
 			{Fix: "stream_dataset", If: operation.Is(operation.Concatenation), Title: "Fill one array instead of joining a list", Cost: "some lines of code", Told: "Then only the result is in memory, not the pieces too; on disk it needs hardly any. `float16` halves it.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=(rows, width))   # or torch.empty(rows, width)\nout[i:i + len(part)] = part   # in the loop, instead of a list's append"},
-			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation), func(c *ledger.Case) bool { return c.Asked.Bytes >= 1<<40 })), Title: "Process the input in smaller parts", Cost: "slower, or some lines of code", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "half the width and height, fewer frames, or tiles."},
-				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
-				{For: "Text", Text: "{text}"},
-				{For: "A graph's nodes", Text: "{graph}"},
-			}},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation), func(c *ledger.Case) bool { return c.Asked.Bytes >= 1<<40 })), Title: "Process the input in smaller parts", Cost: "slower, or some lines of code", Ways: []cause.Way{{For: fix.Pictures, Text: "half the width and height, fewer frames, or tiles."}, {For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."}, {For: "Text", Text: "{text}"}, {For: "A graph's nodes", Text: "{graph}"}}},
+			{Fix: "half_precision", If: when.All(when.Not(inLayer), when.Not(operation.Is(operation.Concatenation))), Title: "Use a smaller number type", Cost: "rounding", Told: "`float32` instead of `float64` is half, `bfloat16` a quarter; masks as `bool`, images as `uint8` until a batch is computed."},
 			{Fix: "upgrade_version", If: inProduct, Title: "Update PyTorch", Cost: "some minutes", Told: "If the printed size is far below {asked}: a newer release in a new environment."},
 			{Fix: "fix_shape", If: when.Not(inProduct), Title: "Print the shapes, if you expect a smaller tensor", Cost: "some minutes", Told: "Their product times 4 bytes should be about {asked}. If a length or count is larger than you expect, correct that."},
 			{Fix: "raise_pagefile", Title: "Enlarge the page file", If: when.All(saysWindows, smallEnoughForSwap), Cost: "slow while it is used; a restart", Told: "Windows gives out at most RAM plus page file. `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD."},
@@ -185,7 +177,7 @@ var RefusedCards = []cause.Card{
 		Headline: "was refused {asked} of system memory (RAM)",
 		Means:    "Error 12 means that RAM and swap are used up, or that a limit forbids more: `ulimit -v`, strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when memory had been returned.]] {asked} is only the piece that was refused. It is system memory, not the graphics card's.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See whether RAM is full or a limit refused, and raise that", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program: `ulimit -v` should print unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
+			{Fix: "raise_memory_limit", Title: "Check RAM and limits (free -h, ulimit -v), raise what is short", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program: `ulimit -v` should print unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
 			{Fix: "add_swap", Title: "Add swap, if `free -h` shows full RAM while it runs", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
 			lessInRAM,
 		},
