@@ -84,7 +84,7 @@ var sglangBareCards = []cause.Card{
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests use the rest. While weights load, they are too large for the card; later that rest was too small, or something else took memory on the card.",
 		Not:      "A shorter context alone: the pool fills its share at any length.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (the start line prints the present value).", Cost: "fewer tokens in the cache"},
+			{Fix: "lower_mem_fraction", Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (`server_args` in the start lines has the present value; 0.8 to 0.9 unless set). If the card was not empty before the start, end what is on it first.", Cost: "fewer tokens in the cache"},
 			{Fix: "chunked_prefill", Title: "Or lower `--chunked-prefill-size`", Told: "2048, and `--max-running-requests 16` if many requests come at once.", Cost: "slower long prompts"},
 			lookAtCards,
 		},

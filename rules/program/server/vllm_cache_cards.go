@@ -79,11 +79,12 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
-		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: processorFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes[[ (here {per_token} per token)]].",
 		Not:   "`--max-num-seqs`: the check is for a single request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
+			perhapsProcessor,
 			added("quantize_kv_cache", "Or keep {tokens} tokens with an 8-bit KV cache", "One such request then takes {half} of the {room}, if the cache is 16 bit now. Not every card and attention backend supports it.", "slight loss"),
 			moreShare,
 			added("multi_gpu", "Or use twice as many cards", "Each then holds half of the weights and, if the model has enough attention heads, half of the cache.", "needs more cards"),
@@ -92,11 +93,12 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-far", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.Not(enoughCard),
-		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: processorFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes[[ (here {per_token} per token)]].",
 		Not:   "An 8-bit cache alone[[ ({half} for this length)]],[[ {no_share},]] `--max-num-seqs` (the check is for one request).",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
+			perhapsProcessor,
 			{Fix: "quantize_kv_cache", Title: "For more tokens, use an 8-bit KV cache as well", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
 			{Fix: "use_lower_quant", Title: "Or load smaller weights", If: notQuantised, Told: "{fewer_bits} The cache gets what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
 			moreShare,
@@ -125,6 +127,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare; a shorter length leaves room for more requests at once. {where}", "prompt and answer together are limited to that"),
 			{Fix: "quantize_kv_cache", Title: "For twice the length, use an 8-bit KV cache as well", Told: "It holds {held_eight} tokens. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
+			given(shareLeft, added("raise_gpu_memory_utilization", "Or raise `gpu_memory_utilization`", "0.05 more is {five}; 1 GiB is about 8,000 tokens of a current 8B model, 2,000 of a Llama 2 7B. Only if the card is empty before the start (`nvidia-smi`).", "little reserve")),
 			words("use_lower_quant", "For still more, load smaller weights", "{fewer_bits} Or add a second card with `--tensor-parallel-size 2`.", "slight loss of quality, or a card"),
 		},
 		Sources: []string{"vllm/worker/worker.py"},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -88,6 +89,21 @@ var vllmCheckCards = []cause.Card{
 			{Fix: "upgrade_version", Title: "If it keeps failing, set `--kv-cache-memory-bytes`", Told: "vLLM (0.11 and later) then skips this measurement; use the free memory less the weights and 2 to 4 GiB (this is 8 GiB):", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "nothing checks that it fits"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/cache.py", vllmThreads + "issues/56830"},
+	},
+	{
+		ID: "vllm/ray-killed", Kinds: []fact.Kind{fact.RayKilled}, If: func(c *ledger.Case) bool { return c.Framework == "vllm" },
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "lost a worker: Ray ended it because the node's system memory (RAM) was nearly full",
+		Means:    "This is system memory (RAM), not graphics memory. Ray ends a process when the node passes a limit, 95 % unless set; in a container its memory limit counts as the node. In RAM are the checkpoint while it loads, swap space (4 GiB for each card on older versions), `--cpu-offload-gb`, and other programs of the node. The process that was ended need not be the one that grew.",
+		Not:      "`--gpu-memory-utilization`: it limits graphics memory. Turning Ray's monitor off: the kernel then kills instead.",
+		Cures: []cause.Cure{
+			given(when.Any(when.Not(func(c *ledger.Case) bool { return era.Told(c, "vllm") }), func(c *ledger.Case) bool { return era.Lacks(c, "vllm", era.SecondEngine) }),
+				added("lower_swap_space", "Set `swap_space` to 0", "It takes 4 GiB of RAM for each card up to 2025; only beam search and several samples per request use it. 2026 versions have dropped the option. {where}", "preempted requests are computed again")),
+			{Fix: "raise_memory_limit", Title: "Give the node or its container more RAM", Told: "It must hold the checkpoint's files while they load, and some GiB for each card. Docker: a higher `--memory`, Kubernetes: `resources.limits.memory`, otherwise a machine with more.", Cost: "only if the machine has it"},
+			typed("close_other_apps", "Check who holds the RAM, and whether it climbs", "ps aux --sort=-rss | head", "free"),
+			tell("cpu_offload", "If you set `--cpu-offload-gb`, lower it", "It counts for every card.", "more must fit on the card"),
+		}, Figures: vllmFigures,
+		Sources: []string{"vllm/config/cache.py", "vllm/config/offload.py", "https://docs.ray.io/en/latest/ray-core/scheduling/ray-oom-prevention.html"},
 	},
 	{
 		ID: "vllm/swap-too-large", Kinds: []fact.Kind{fact.VLLMSwapTooLarge},

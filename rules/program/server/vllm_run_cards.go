@@ -222,8 +222,9 @@ var vllmRunCards = []cause.Card{
 		Headline: "ran out of graphics memory while encoding the images of a request",
 		Means:    "A request's images or video frames went through the vision encoder, and its activations did not fit beside weights and KV cache[[: {asked} more was wanted with {room} free]]. Usually more or larger images came together than the trial run at start had planned for.",
 		Cures: []cause.Cure{
-			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` is for Qwen-VL and similar models. Clients can scale images down too. {where}", "larger ones are scaled down"),
-			lessShare("Or lower `gpu_memory_utilization`", ""),
+			given(littleShort, lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}")),
+			added("lower_resolution", "Allow fewer and smaller images", "`image` is how many a prompt may have, all turns of a chat together; `max_pixels` (about a million) is for Qwen-VL and similar models. Clients can scale images down too. {where}", "larger ones are scaled down"),
+			given(when.Not(littleShort), lessShare("Or lower `gpu_memory_utilization`", tooShortThen)),
 			as("lower_max_num_seqs", "Or lower `max_num_seqs`", "more requests wait"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "https://github.com/MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks/pull/183"}, Solved: 1,
@@ -318,7 +319,7 @@ var vllmRunCards = []cause.Card{
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			flags("lower_max_batched_tokens", "Start with small limits, then raise them", "", "slower", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096"), option("enforce_eager", "True")),
+			{Fix: "lower_max_batched_tokens", Title: "Start with a smaller share and small limits, then raise them", Told: "If it fails again before `Model loading took`, only smaller weights or more cards help. {where}", Cost: "slower, shorter prompts", Steps: vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.To("max_model_len", "4096"), launch.To("max_num_seqs", "16"), launch.To("max_num_batched_tokens", "4096"), launch.To("enforce_eager", "True"))},
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -332,6 +333,9 @@ var piecesCure = cause.Cure{
 	Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: reserveCovers,
 	Told: "PyTorch holds {slack} in reserve, unused, and {asked} was wanted: fragmentation is part of this. Set it before vLLM starts:", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free; no margin by itself",
 }
+
+// littleShort: less than a GiB was lacking, which a smaller share frees.
+func littleShort(c *ledger.Case) bool { return c.Shortfall.Has() && c.Shortfall.Bytes < 1<<30 }
 
 // maybeOthers: the log does not rule out that others hold part of the card.
 func maybeOthers(c *ledger.Case) bool { return !c.Others.Has() || c.OthersAtMost.Bytes > 1<<30 }
