@@ -67,7 +67,6 @@ var VLLMBareCards = []cause.Card{
 		ID: "vllm/no-figures", Kinds: onCard, If: when.All(inVLLM, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "Which step failed decides what helps: while the weights load, they are too large for the card, or something else is on it. After `Model loading took` it is the trial run with the largest batch; after `GPU KV cache size` it is CUDA graphs or a request, which have only what lies outside vLLM's share.",
-		Not:      "A shorter context alone, after `GPU KV cache size`: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
 			lookAtCards,
 			{Fix: "use_lower_quant", Title: "While weights load, take smaller ones", Told: "An AWQ, GPTQ or FP8 checkpoint of the same model, or `--tensor-parallel-size` with more cards.", Cost: "slight loss of quality"},
@@ -82,7 +81,6 @@ var sglangBareCards = []cause.Card{
 		ID: "sglang/no-figures", Kinds: onCard, If: when.All(func(c *ledger.Case) bool { return c.In("sglang") }, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests use the rest. While weights load, they are too large for the card; later that rest was too small, or something else took memory on the card.",
-		Not:      "A shorter context alone: the pool fills its share at any length.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (`server_args` in the start lines has the present value; 0.8 to 0.9 unless set). If the card was not empty before the start, end what is on it first.", Cost: "fewer tokens in the cache"},
 			{Fix: "chunked_prefill", Title: "Or lower `--chunked-prefill-size`", Told: "2048, and `--max-running-requests 16` if many requests come at once.", Cost: "slower long prompts"},

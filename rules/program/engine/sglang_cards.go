@@ -340,7 +340,6 @@ var sglangRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on a prompt",
 		Means:    "A chunk of prompts needed {asked} beside weights and KV cache pool, and {room} was left. The pool does not shrink, so a chunk must fit beside it. SGLang's guide recommends 5 to 8 GB free while serving (`available_gpu_mem` in its start lines).",
-		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangChunk, sglangLess, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
@@ -349,7 +348,6 @@ var sglangRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on a request",
 		Means:    "{asked} was needed beside weights, KV cache pool and CUDA graphs, and {room} was left. Those keep their size; what varies is the batch. For long prompts smaller chunks help, for many answers at once fewer requests; a smaller static share helps with both.",
-		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
@@ -366,7 +364,6 @@ var sglangRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "fills the card by itself: {mine} of {total}",
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
-		Not:      "A shorter context alone: the pool fills its share at any length.",
 		Cures: []cause.Cure{
 			sglangLess,
 			{Fix: "enforce_eager", Title: "Lower `--cuda-graph-max-bs`, if it failed at the start", Told: "Larger batches then run without graphs. Since June 2026 it is `--cuda-graph-max-bs-decode`.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
