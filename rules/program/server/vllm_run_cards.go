@@ -262,7 +262,7 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			flags("lower_max_batched_tokens", "Lower `max_num_batched_tokens` and `max_num_seqs`", "The piece shrinks with the tokens of one step. {where}", "slower long prompts", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen),
-			tell("lower_batch_size", "Or find the request that causes it", "Look at the last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or images. For images lower `--limit-mm-per-prompt` or send smaller ones.", "that request has to ask for less"),
+			aRequest,
 		},
 		Sources: []string{"vllm/v1/sample/sampler.py", "docs/configuration/conserving_memory.md", vllmThreads + "issues/5907"},
 	},
@@ -275,6 +275,8 @@ var vllmRunCards = []cause.Card{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			flags("lower_max_batched_tokens", "Or lower `max_num_batched_tokens` and `max_num_seqs`", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
+			withoutGraphs,
+			aRequest,
 		},
 		Later:   "The engine does not recover: restart it. If its memory grows from request to request under the same load, update vLLM.",
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -288,6 +290,7 @@ var vllmRunCards = []cause.Card{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			flags("lower_max_batched_tokens", "Or lower `max_num_batched_tokens` and `max_num_seqs`", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
+			withoutGraphs,
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
@@ -312,12 +315,12 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
-				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 16[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
 				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ or FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "lower_max_batched_tokens", Title: "Start with a smaller share and small limits, then raise them", Told: "If it fails again while the weights load, only smaller weights or more cards help.", Cost: "slower, shorter prompts", Steps: vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.To("max_model_len", "4096"), launch.To("max_num_seqs", "16"), launch.To("max_num_batched_tokens", "4096"), launch.To("enforce_eager", "True"))},
+			{Fix: "lower_max_batched_tokens", Title: "Start with a smaller share and small limits, then raise them", Told: "If it fails again while the weights load, only smaller weights or more cards help.", Cost: "slower, shorter prompts", Steps: vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.To("max_model_len", "4096"), launch.To("max_num_seqs", "16"), launch.To("max_num_batched_tokens", "2048"), chunks, launch.To("enforce_eager", "True"))},
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -325,6 +328,12 @@ var vllmRunCards = []cause.Card{
 }
 
 const servingMeans = "The server had started. vLLM fills its share with KV cache at start, so a request that needs more than the trial run has only what lies outside the share[[: {asked} was wanted, {short} more than was left]]. Long prompts, many requests at once, images or log-probabilities can do that."
+
+// withoutGraphs wins what CUDA graphs hold.
+var withoutGraphs = given(when.Not(when.Set("enforce_eager", "True")), added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "They hold 0.2 to 3 GiB beside the share on most versions.", "slower tokens, most with small models"))
+
+// aRequest is a cure where one kind of request needs far more than others.
+var aRequest = tell("lower_batch_size", "Or find the request that causes it", "Look at the last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or images. For images lower `--limit-mm-per-prompt` or send smaller ones.", "that request has to ask for less")
 
 // piecesCure wins the allocator's reserve, where it holds some.
 var piecesCure = cause.Cure{
