@@ -6,7 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -91,21 +90,6 @@ var vllmCheckCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/cache.py", vllmThreads + "issues/56830"},
 	},
 	{
-		ID: "vllm/ray-killed", Kinds: []fact.Kind{fact.RayKilled}, If: func(c *ledger.Case) bool { return c.Framework == "vllm" },
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "lost a worker: Ray ended it because the node's system memory (RAM) was nearly full",
-		Means:    "This is system memory (RAM), not graphics memory. Ray ends a process when the node passes a limit, 95 % unless set; in a container its memory limit counts as the node. In RAM are the checkpoint while it loads, swap space (4 GiB for each card on older versions), `--cpu-offload-gb`, and other programs of the node. The process that was ended need not be the one that grew.",
-		Not:      "`--gpu-memory-utilization`: it limits graphics memory. Turning Ray's monitor off: the kernel then kills instead.",
-		Cures: []cause.Cure{
-			given(when.Any(when.Not(func(c *ledger.Case) bool { return era.Told(c, "vllm") }), func(c *ledger.Case) bool { return era.Lacks(c, "vllm", era.SecondEngine) }),
-				added("lower_swap_space", "Set `swap_space` to 0", "It takes 4 GiB of RAM for each card up to 2025; only beam search and several samples per request use it. 2026 versions have dropped the option. {where}", "preempted requests are computed again")),
-			{Fix: "raise_memory_limit", Title: "Give the node or its container more RAM", Told: "It must hold the checkpoint's files while they load, and some GiB for each card. Docker: a higher `--memory`, Kubernetes: `resources.limits.memory`, otherwise a machine with more.", Cost: "only if the machine has it"},
-			typed("close_other_apps", "Check who holds the RAM, and whether it climbs", "ps aux --sort=-rss | head", "free"),
-			tell("cpu_offload", "If you set `--cpu-offload-gb`, lower it", "It counts for every card.", "more must fit on the card"),
-		}, Figures: vllmFigures,
-		Sources: []string{"vllm/config/cache.py", "vllm/config/offload.py", "https://docs.ray.io/en/latest/ray-core/scheduling/ray-oom-prevention.html"},
-	},
-	{
 		ID: "vllm/swap-too-large", Kinds: []fact.Kind{fact.VLLMSwapTooLarge},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "did not start: its swap space would take {asked} of {room} of RAM",
@@ -144,18 +128,6 @@ var vllmCheckCards = []cause.Card{
 			as("add_swap", "Or add swap for the load", "a slow start"),
 		},
 		Sources: []string{"vllm/config/offload.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
-	},
-	{
-		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled, fact.ShellKilled}, If: func(c *ledger.Case) bool { return c.Framework == "vllm" },
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was killed (signal 9): most likely system memory (RAM) ran out",
-		Means:    "Signal 9 comes from outside the process: usually from the kernel's out-of-memory killer or a container's memory limit. Then system memory (RAM) ran out, often while weights are read, converted or offloaded. The kernel's log tells.",
-		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Check who was killed, then raise the memory limit", Told: "In Docker also `docker inspect CONTAINER` (its name; look for OOMKilled), in Kubernetes `kubectl describe pod`. The limit must hold the largest checkpoint file for each rank and all that is offloaded.", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process'", Cost: "only if the machine has the memory"},
-			tell("lower_num_workers", "Use less RAM while loading", "Take a checkpoint in `.safetensors` files, which are mapped; every rank reads `.bin` files whole. Lower `--cpu-offload-gb` or `--swap-space` (each counts for every card) if you set one.", "a slower start"),
-			as("add_swap", "Or add swap", "a slow start"),
-		},
-		Sources: []string{"vllm/v1/engine/utils.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
 	},
 }
 
