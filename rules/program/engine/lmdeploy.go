@@ -15,11 +15,12 @@ var LMDeploy = program.Program{
 	Name: "lmdeploy", Shown: "LMDeploy",
 	Commands: []string{"lmdeploy"},
 	Units:    []string{"lmdeploy"},
+	Proofs:   []string{"lmdeploy/pytorch/engine/"},
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",
-		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --model-format --quant-policy --session-len --tp",
+		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --max-prefill-token-num --model-format --quant-policy --session-len --tp",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {

@@ -100,6 +100,22 @@ var lmdeployCards = []cause.Card{
 		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/executor/base.py", lmdeployMessages},
 	},
 	{
+		ID: "lmdeploy/pytorch-engine", Kinds: onCard, Said: []string{"lmdeploy/pytorch/"}, If: func(c *ledger.Case) bool { return c.In("lmdeploy") },
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in its PyTorch engine",
+		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Lower `cache_max_entry_count`", Cost: "fewer tokens at a time", Ways: []cause.Way{
+				{For: "Command", Text: "`--cache-max-entry-count 0.4` after `lmdeploy chat` or `serve api_server` and its model."},
+				{For: "Python", Text: "`pipeline(model, backend_config=PytorchEngineConfig(cache_max_entry_count=0.4))`."},
+			}},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `max_prefill_token_num`", Told: "8192 is the default (late August 2024 and later). Added to `lmdeploy serve api_server`:", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
+			lmdeployQuant,
+			inLMDeploy("multi_gpu", "Split it over two cards", "tp=2", "--tp 2", "needs a second card"),
+		},
+		Sources: []string{lmdeployMessages, "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/cli/utils.py"},
+	},
+	{
 		ID: "lmdeploy/notebook", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"ipykernel/", "IPython/core/", "ipython-input-"},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory in a notebook",

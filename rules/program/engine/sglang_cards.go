@@ -149,9 +149,22 @@ var sglangTokenCards = []cause.Card{
 		Sources: []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
 	},
 	{
+		ID: "sglang/tokens-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "Prefill") }, Figures: sglangPages,
+		Headline: "found no room for a prompt in its token pool",
+		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them[[: {wanted} wanted, {there} left]]. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "If more is available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
+			as("lower_max_num_seqs", "Until then, and if less is, lower `--max-running-requests`", "Add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("lower_max_batched_tokens", "Or lower `--chunked-prefill-size`", "A prompt then takes its tokens in smaller parts.", "slower long prompts"),
+			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "If `nvidia-smi` shows a few GB free while it serves.", "less for graphs and requests"),
+		},
+		Sources: []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/34676", sglangTuning},
+	},
+	{
 		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of its token pool while generating",
+		Headline: "ran out of its token pool",
 		Means:    "The pool of KV tokens had no room for the next step of the running requests[[: {wanted} wanted, {there} left]]. The card itself need not be full. SGLang admits requests by an estimate of how long answers get; usually that estimate was too short for this load.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures: []cause.Cure{
@@ -327,7 +340,6 @@ var sglangRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on a prompt",
 		Means:    "A chunk of prompts needed {asked} beside weights and KV cache pool, and {room} was left. The pool does not shrink, so a chunk must fit beside it. SGLang's guide recommends 5 to 8 GB free while serving (`available_gpu_mem` in its start lines).",
-		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangChunk, sglangLess, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
@@ -336,7 +348,6 @@ var sglangRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on a request",
 		Means:    "{asked} was needed beside weights, KV cache pool and CUDA graphs, and {room} was left. Those keep their size; what varies is the batch. For long prompts smaller chunks help, for many answers at once fewer requests; a smaller static share helps with both.",
-		Not:      "A shorter `--context-length`: the pool keeps its size.",
 		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
@@ -347,6 +358,18 @@ var sglangRunCards = []cause.Card{
 		Means:    "The message counts memory of CUDA graphs, so weights and KV cache pool were in place; what came after found {room} free. Of {total} SGLang holds {mine} itself, most of it by its static share.",
 		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer, as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
 		Sources:  []string{sglangTuning, "https://github.com/guqiong96/lsglang/issues/7"},
+	},
+	{
+		ID: "sglang/fills", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*8 }),
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "fills the card by itself: {mine} of {total}",
+		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
+		Cures: []cause.Cure{
+			sglangLess,
+			{Fix: "enforce_eager", Title: "Lower `--cuda-graph-max-bs`, if it failed at the start", Told: "Larger batches then run without graphs. Since June 2026 it is `--cuda-graph-max-bs-decode`.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
+			sglangChunk, sglangFewer,
+		},
+		Sources: []string{sglangTuning, sglangThread + "pull/5634"},
 	},
 }
 

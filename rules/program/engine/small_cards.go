@@ -9,6 +9,7 @@ const (
 	teiMain     = "https://github.com/huggingface/text-embeddings-inference/blob/main/router/src/main.rs"
 	teiIssues   = "https://github.com/huggingface/text-embeddings-inference/issues/"
 	infinityCLI = "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/cli.py"
+	vllmRs      = "https://github.com/guoqingbao/vllm.rs/blob/main/"
 	mistralArgs = "https://github.com/EricLBuehler/mistral.rs/blob/master/mistralrs-cli/src/args/"
 )
 
@@ -106,5 +107,35 @@ var mistralCards = []cause.Card{
 			{Fix: "lower_context", Title: "Or limit it by length", Told: "In `mistralrs-server`: `--pa-ctxt-len 8192`.", Kind: "config", Text: "--pa-context-len 8192", Cost: "shorter conversations"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs"},
+	},
+}
+
+var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "About a quarter of 16-bit weights; or take a GGUF of fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
+
+// vllmRsCards are those of vllm.rs.
+var vllmRsCards = []cause.Card{
+	{
+		ID: "vllm.rs/prompt", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"prefill"},
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
+		Headline: "ran out of graphics memory while it read a prompt",
+		Means:    "The model was loaded; the driver refused memory while a prompt was computed, and named no size. The KV cache takes its part of the card at start, and a long prompt has only the rest. Without a flash attention kernel that need grows with the square of the length.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "Added to the start in place of `--max-model-len` (since late November 2025; before, halve `--max-model-len`). In a prefill/decode split do it for the server that reads the prompts:", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
+			{Fix: "enable_flash_attention", Title: "Build it with flash attention", Told: "On RTX 30, A100 and newer. With 2025 sources (since 2026 `flashattn`, or `flashinfer`); `nccl` is for several cards. On older cards send shorter prompts instead.", Kind: "shell", Text: "./build.sh --release --features cuda,nccl,graph,flash-attn,flash-context", Cost: "a long build"},
+			vllmRsQuant,
+		},
+		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md", "https://github.com/guoqingbao/attention.rs/blob/main/src/lib.rs"},
+	},
+	{
+		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver},
+		Cause: cause.ModelTooLarge, Weight: cause.Fair,
+		Headline: "was refused graphics memory by the driver",
+		Means:    "The driver names no size, and the log does not show whether the weights were loading or a request was computed. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "In place of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4 --max-num-seqs 1", Cost: "shorter conversations, others wait"},
+			{Fix: "close_other_apps", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},
 	},
 }

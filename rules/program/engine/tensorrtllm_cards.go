@@ -222,6 +222,22 @@ var trtCards = []cause.Card{
 // trtEngineCards are those of its executor and of engines.
 var trtEngineCards = []cause.Card{
 	{
+		ID: "tensorrt-llm/scratch", Said: []string{"bytes of scratch space, but only"}, If: func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "scratch space") },
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "could not build the engine: a plugin wants {asked} of scratch space",
+		Means:    "The plugin that the message names plans its scratch space for the largest batch that the engine must accept: `max_batch_size` x `max_input_len` (or `max_num_tokens`), and beams. So the limits of this build ask for {asked}, or this version computes the size wrongly, as some did for mixtures of experts. The weights are not the problem.",
+		Not:      "A larger workspace (`setMemoryPoolLimit`), which the message recommends: unless you limit it, the pool is the whole card already.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Build with smaller limits: `--max_batch_size`, `--max_num_tokens`", Told: "Once it builds, raise them again one at a time.", Ways: []cause.Way{
+				{For: "trtllm-build", Text: "`--max_batch_size 4 --max_num_tokens 2048 --max_seq_len 4096 --max_beam_width 1`"},
+				{For: "build.py", Text: "`--max_batch_size 1 --max_input_len 1024 --max_output_len 512`; with `--use_inflight_batching --enable_context_fmha` also `--max_num_tokens 2048`"},
+			}, Cost: "longer requests are refused, more wait"},
+			{Fix: "upgrade_version", Title: "Use a release, and the examples of the same tag", Told: "If the size hardly changes with the limits, the version is at fault. A build script of `main` with the library of a release failed this way: `git checkout` the tag that `pip show tensorrt_llm` names, or update both.", Cost: "a new build"},
+			{Fix: "multi_gpu", Title: "Or split it over more cards", Told: "Twice the present `--tp_size` (in `build.py` also `--world_size`); with trtllm-build set it for `convert_checkpoint.py`.", Cost: "needs the cards at run time too"},
+		},
+		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.7.1/examples/llama/build.py", trtIssues + "770", trtIssues + "841", trtIssues + "2688"},
+	},
+	{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
@@ -338,8 +354,8 @@ var trtEngineCards = []cause.Card{
 		Means:    "The message names no size. This runtime allocates buffers by the engine's batch size and lengths, then by default nine tenths of the free memory for the KV cache. `nvidia-smi` before the start shows whether something else is on the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower batch size and lengths", Ways: []cause.Way{
+				{For: "An engine built by hand", Text: "build it again with a quarter of `--max_batch_size`, half of `--max_input_len` (`--max_seq_len`), and one beam."},
 				{For: "trtllm-serve", Text: "add `--max_batch_size 16 --max_num_tokens 2048 --max_seq_len 4096`."},
-				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`, and one beam."},
 			}, Cost: "longer requests are refused, more wait"},
 			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "`" + trtFraction + "` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` 0.7 in config.pbtxt; with several instances on a card 0.9 divided by their number."},

@@ -84,16 +84,29 @@ var tgiServer = launch.Server{
 	Where:   "After the image's name in `docker run`, in place of your values:",
 }
 
-// inLoRAX: TGI's fork for adapters, which has the older name of a limit.
-func inLoRAX(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "lorax_server") })
+// LoRAX is TGI's fork for adapters.
+var LoRAX = program.Program{
+	Name: "lorax", Shown: "LoRAX", Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Proofs:  []string{"lorax_client:", "lorax_launcher:", "lorax_server/", "lorax_router"},
+	Like:    []*program.Program{&TGI},
+	Sources: program.Sources{"lorax/launcher/src/main.rs": "--cuda-memory-fraction --max-batch-prefill-tokens --max-input-length --max-total-tokens --quantize"},
+	Cards:   loraxCards,
 }
 
+// inLoRAX: it has the older name of a limit.
+func inLoRAX(c *ledger.Case) bool {
+	return c.In("lorax") || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "lorax_server") })
+}
+
+// inputLimit is --max-input-length in LoRAX and in TGI before 2.0, --max-input-tokens since.
 func inputLimit(c *ledger.Case) string {
-	if inLoRAX(c) {
+	if inLoRAX(c) || before(c, 20240412) {
 		return "max_input_length"
 	}
 	return "max_input_tokens"
 }
+
+// before: the log's lines are older than a day, 0 where they have no date.
+func before(c *ledger.Case, day int) bool { return c.Failure.Date > 0 && c.Failure.Date < day }
 
 var tgiWarmup = when.Root(fact.TGIWarmup)

@@ -14,6 +14,7 @@ const (
 	tgiIssues   = "https://github.com/huggingface/text-generation-inference/issues/"
 	tgiCausal   = "https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/flash_causal_lm.py"
 	tgiGlobals  = "https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/globals.py"
+	loraxMain   = "https://github.com/predibase/lorax/blob/main/launcher/src/main.rs"
 	tgiLauncher = "https://github.com/huggingface/text-generation-inference/blob/main/launcher/src/main.rs"
 )
 
@@ -53,6 +54,33 @@ var (
 	tgiQuant = as("use_lower_quant", "Quantise the weights", "To 4 bit while it loads, about a quarter of 16 bit; an AWQ or GPTQ checkpoint (`--quantize awq` or `gptq`) answers faster.", "slight loss of quality")
 	tgiSplit = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards")
 )
+
+// earlyTGI: LoRAX, or a TGI before 2.3, which has no TGI_WIGGLE_ROOM.
+func earlyTGI(c *ledger.Case) bool { return inLoRAX(c) || before(c, 20240920) }
+
+// tgiFraction is a share of the card, in TGI since 1.0.
+var tgiFraction = cause.Cure{
+	Fix: "lower_mem_fraction", Title: "Lower `--cuda-memory-fraction`", Told: "The KV cache is sized by it, and 1.0 is the default (TGI 1.0 and later, LoRAX). After the image's name in `docker run`:",
+	Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "fewer tokens at a time",
+}
+
+// loraxCards are LoRAX's own.
+var loraxCards = []cause.Card{{
+	ID: "lorax/fraction", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+		limit, total := ledger.SizeOf(c.F().Limit), ledger.SizeOf(c.F().Total)
+		return limit > 0 && limit*20 < total*19
+	},
+	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+	Headline: "may use only {limit} of the card's {total}",
+	Means:    "LoRAX limits itself to {limit} of {total}: that is `CUDA_MEMORY_FRACTION` (`--cuda-memory-fraction`), 1.0 unless set. Weights, adapters and KV cache fill that part, so {asked} was refused.[[ {free} of the card was free.]]",
+	Not:      "Closing other programs: the limit is reached, not the end of the card.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Raise `--cuda-memory-fraction`", Told: "As far as what else runs on the card allows (`nvidia-smi`). After the image's name in `docker run`, or CUDA_MEMORY_FRACTION=0.9 in its environment:", Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "less for other programs on the card"},
+		{Fix: "lower_max_batched_tokens", Title: "Or keep it, and lower `--max-batch-prefill-tokens`", Told: "Prompts then need less at once, beside a KV cache of the same size:", Kind: "config", Text: "--max-batch-prefill-tokens 2048 --max-input-length 1024 --max-total-tokens 2048", Cost: "longer prompts are refused"},
+		{Fix: "use_lower_quant", Title: "Or quantise the base model", Told: "To 4 bit while it loads, about a quarter of 16 bit; adapters work on it.", Kind: "config", Text: "--quantize bitsandbytes-nf4", Cost: "slight loss of quality, slower"},
+	},
+	Sources: []string{loraxMain, "https://github.com/predibase/lorax/blob/main/server/lorax_server/utils/dist.py"},
+}}
 
 // tgiTrial is what a trial batch asked for in bytes.
 func tgiTrial(id string, phases, said []string) cause.Card {
@@ -119,12 +147,13 @@ var tgiCards = []cause.Card{
 	{
 		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
 		Headline: "ran out of graphics memory on a request",
-		Means:    "After its warm-up TGI gives nearly all free memory to the KV cache, so that usually a tenth of the card or less is left for requests. This one needed {asked}; {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, in pieces too small for it: fragmentation is part of this.]] Long prompts, `best_of` and log-probabilities need more than the trial batch.",
+		Means:    "After its warm-up TGI gives nearly all free memory to the KV cache, so that usually a tenth of the card or less is left for requests. This one needed {asked}; {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, which points to fragmentation.]] Long prompts, `best_of` and log-probabilities need more than the trial batch.",
 		Not:      "`--max-batch-total-tokens`: for most models TGI computes it itself and ignores yours.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(inLoRAX), Told: "The KV cache then leaves more of the card free; 0.90 is the default (since TGI 2.3, September 2024). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth fewer tokens at a time"},
+			where(earlyTGI, tgiFraction),
+			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more of the card free; 0.90 is the default (since TGI 2.3, September 2024). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth fewer tokens at a time"},
 			tgiFewer,
-			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			tgiQuant,
 		},
 		Sources: []string{tgiGlobals, tgiLauncher, tgiIssues + "2744", tgiIssues + "2083"},

@@ -16,7 +16,6 @@ var vllmCacheCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: mambaFigures,
 		Headline: "did not start: fewer state blocks fit than max_num_seqs asks for",
 		Means:    "This is a hybrid model (Mamba or linear attention): each running sequence needs one state block of fixed size, and the free memory holds [[{mamba} of them for {seqs} sequences]][[{fewer_than} than max_num_seqs]]. The number of requests counts here, not their length. The default is 256, on large cards 1024; one user needs far fewer.",
-		Not:      "`--max-model-len`: these states do not grow with the length.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Lower `max_num_seqs`", "Nothing changes until more requests than that run at once. {where}", "more requests wait"),
 			added("raise_gpu_memory_utilization", "Or raise `gpu_memory_utilization`", "The default is {default}; 0.05 more is {five}.", "less for everything else on the card"),
@@ -69,7 +68,6 @@ var vllmCacheCards = []cause.Card{
 		ID: "vllm/cache-share", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: enoughCard,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: vllmFigures,
 		Means: "The weights fit; the context does not. vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes[[ (here {per_token} per token)]]. The share is {from}, and the card has more: {needed} is enough for the full length.",
-		Not:   "`--max-num-seqs`: the check is for a single request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			added("raise_gpu_memory_utilization", "Or keep {tokens} tokens and raise `gpu_memory_utilization`", "{short} is missing; 0.05 more is {five}. Only if nothing else uses the card.", "little left for graphs and other programs"),
@@ -79,11 +77,11 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
-		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: processorFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes[[ (here {per_token} per token)]].",
-		Not:   "`--max-num-seqs`: the check is for a single request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
+			perhapsProcessor,
 			added("quantize_kv_cache", "Or keep {tokens} tokens with an 8-bit KV cache", "One such request then takes {half} of the {room}, if the cache is 16 bit now. Not every card and attention backend supports it.", "slight loss"),
 			moreShare,
 			added("multi_gpu", "Or use twice as many cards", "Each then holds half of the weights and, if the model has enough attention heads, half of the cache.", "needs more cards"),
@@ -92,11 +90,12 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-far", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.Not(enoughCard),
-		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: processorFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes[[ (here {per_token} per token)]].",
-		Not:   "An 8-bit cache alone[[ ({half} for this length)]],[[ {no_share},]] `--max-num-seqs` (the check is for one request).",
+		Not:   "An 8-bit cache alone[[ ({half} for this length)]][[, or {no_share}]].",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
+			perhapsProcessor,
 			{Fix: "quantize_kv_cache", Title: "For more tokens, use an 8-bit KV cache as well", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
 			{Fix: "use_lower_quant", Title: "Or load smaller weights", If: notQuantised, Told: "{fewer_bits} The cache gets what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
 			moreShare,
@@ -121,10 +120,10 @@ var vllmCacheCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its KV cache holds {held} tokens, one request may have {tokens}",
 		Means:    "The model itself fits; a request of {tokens} tokens is {times} times what the cache holds.[[ {no_length}]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes.",
-		Not:      "`--max-num-seqs`: the check is for a single request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare; a shorter length leaves room for more requests at once. {where}", "prompt and answer together are limited to that"),
 			{Fix: "quantize_kv_cache", Title: "For twice the length, use an 8-bit KV cache as well", Told: "It holds {held_eight} tokens. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
+			given(shareLeft, added("raise_gpu_memory_utilization", "Or raise `gpu_memory_utilization`", "0.05 more is {five}; 1 GiB is about 8,000 tokens of a current 8B model, 2,000 of a Llama 2 7B. Only if the card is empty before the start (`nvidia-smi`).", "little reserve")),
 			words("use_lower_quant", "For still more, load smaller weights", "{fewer_bits} Or add a second card with `--tensor-parallel-size 2`.", "slight loss of quality, or a card"),
 		},
 		Sources: []string{"vllm/worker/worker.py"},
@@ -134,7 +133,6 @@ var vllmCacheCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its KV cache[[ of {held} tokens]] is smaller than one request[[ of {tokens}]]",
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are missing, {lack} at {per_token} per token.]][[ The trial run took {trial} beside the weights, because prompts are computed whole here: in chunks most of that goes to the cache.]][[ {lacking} tokens of cache are missing: {small_token} for a current 8B model (128 KiB per token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM starts only if one request of the full length fits in the KV cache, even if none ever comes.",
-		Not:      "`--max-num-seqs`: the check is for a single request.",
 		Cures: []cause.Cure{
 			{Fix: "chunked_prefill", Title: "Turn on chunked prefill, and keep {tokens} tokens", If: wholeTrial, Told: "The trial run then takes 2048 tokens at a time instead of {tokens}, and most of its {trial} goes to the cache, which needs {lack} more. {where}", Steps: vllmServer.Sets(launch.To("max_num_batched_tokens", "2048"), chunks), Cost: "long prompts are slightly slower"},
 			added("lower_context", "Lower the context length: `max_model_len`", "[[{fit} tokens fit with {margin} to spare (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),

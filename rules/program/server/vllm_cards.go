@@ -129,18 +129,6 @@ var vllmCheckCards = []cause.Card{
 		},
 		Sources: []string{"vllm/config/offload.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
 	},
-	{
-		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled, fact.ShellKilled}, If: func(c *ledger.Case) bool { return c.Framework == "vllm" },
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was killed (signal 9): most likely system memory (RAM) ran out",
-		Means:    "Signal 9 comes from outside the process: usually from the kernel's out-of-memory killer or a container's memory limit. Then system memory (RAM) ran out, often while weights are read, converted or offloaded. The kernel's log tells.",
-		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Check who was killed, then raise the memory limit", Told: "In Docker also `docker inspect CONTAINER` (its name; look for OOMKilled), in Kubernetes `kubectl describe pod`. The limit must hold the largest checkpoint file for each rank and all that is offloaded.", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process'", Cost: "only if the machine has the memory"},
-			tell("lower_num_workers", "Use less RAM while loading", "Take a checkpoint in `.safetensors` files, which are mapped; every rank reads `.bin` files whole. Lower `--cpu-offload-gb` or `--swap-space` (each counts for every card) if you set one.", "a slower start"),
-			as("add_swap", "Or add swap", "a slow start"),
-		},
-		Sources: []string{"vllm/v1/engine/utils.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
-	},
 }
 
 // startsDraft: a draft model of speculative decoding is being loaded.

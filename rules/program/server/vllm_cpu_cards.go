@@ -25,6 +25,15 @@ func processorFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// perhapsProcessor is a cure where the cache has the size that is the default on
+// the CPU, and nothing in the log speaks of a card.
+var perhapsProcessor = cause.Cure{
+	Fix: "raise_gpu_memory_utilization", Title: "If vLLM runs on the CPU, raise `VLLM_CPU_KVCACHE_SPACE`", Told: "Its default of 4 GiB is exactly what is available here. RAM must hold it beside the weights; {space} GiB is what one request needs and a quarter more:", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM",
+	If: func(c *ledger.Case) bool {
+		return ledger.SizeOf(c.F().KVAvailable) == 4*units.GiB && cardTotal(c) == 0 && c.F().Weights == nil && !when.Set("gpu_memory_utilization", "")(c)
+	},
+}
+
 // vllmCPUCards are about caches in RAM.
 var vllmCPUCards = []cause.Card{
 	{

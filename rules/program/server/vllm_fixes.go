@@ -82,7 +82,7 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 
 var vllmUseless = map[string]func(c *ledger.Case) string{
 	"raise_gpu_memory_utilization": figures.Why(
-		cause.If(shareTooLarge, cause.None, "It takes even more of the card before what failed here gets its part."),
+		cause.If(shareTooLarge, cause.None, "vLLM then takes even more of the card for weights and cache."),
 		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share is applied after loading and the trial run; neither gets more room by it."),
 		cause.If(ledger.ShareTooSmall, cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Change that value or the length."),
 		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the missing {short} it would have to be {needed_share}; driver and CUDA graphs leave 0.97 of the card at most."),

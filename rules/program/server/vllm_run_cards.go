@@ -184,11 +184,12 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: the KV cache it had planned did not fit on the card",
 		Means:    "vLLM had sized the KV cache by its share of the card; when it allocated it, one piece[[ of {asked}]] was refused[[ with {room} free]]. Usual reasons: something else took memory after the measurement (a second server, a desktop), a size set by hand (`--kv-cache-memory-bytes`, `--num-gpu-blocks-override`), or memory that the trial run did not show.",
-		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
-			typed("close_other_apps", "Check what else is on the card; start servers one by one", "nvidia-smi", "free"),
+			given(maybeOthers, typed("close_other_apps", "Check what else is on the card; start servers one by one", "nvidia-smi", "free")),
+			piecesCure,
 			{Fix: "lower_context", Title: "If you set the cache size by hand, remove that", Told: "Start without `--kv-cache-memory-bytes` and `--num-gpu-blocks-override`; vLLM then measures.", Cost: "free"},
+			as("upgrade_version", "If the card was empty, update vLLM: it measured too little", "flags may have changed"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/v1/core/kv_cache_utils.py"},
 	},
@@ -222,8 +223,9 @@ var vllmRunCards = []cause.Card{
 		Headline: "ran out of graphics memory while encoding the images of a request",
 		Means:    "A request's images or video frames went through the vision encoder, and its activations did not fit beside weights and KV cache[[: {asked} more was wanted with {room} free]]. Usually more or larger images came together than the trial run at start had planned for.",
 		Cures: []cause.Cure{
-			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` is for Qwen-VL and similar models. Clients can scale images down too. {where}", "larger ones are scaled down"),
-			lessShare("Or lower `gpu_memory_utilization`", ""),
+			given(littleShort, lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}")),
+			added("lower_resolution", "Allow fewer and smaller images", "The number counts per prompt, all turns of a chat together. `max_pixels` is for Qwen-VL and similar models. Clients can scale images down too. {where}", "larger ones are scaled down"),
+			given(when.Not(littleShort), lessShare("Or lower `gpu_memory_utilization`", tooShortThen)),
 			as("lower_max_num_seqs", "Or lower `max_num_seqs`", "more requests wait"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "https://github.com/MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks/pull/183"}, Solved: 1,
@@ -257,11 +259,10 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: servingFigures,
 		Headline: "ran out of graphics memory while serving: a step wanted {asked} in one piece",
 		Means:    "The server had started and was working on requests. {asked} in one piece is usually what one step computes: log-probabilities of a prompt (a row of the whole vocabulary in 32-bit floats for each token[[: {rows} tokens with a vocabulary of 150,000]]), or large or many images. The trial run at start needed less, so the KV cache had taken the room.",
-		Not:      cacheFills,
 		Cures: []cause.Cure{
 			flags("lower_max_batched_tokens", "Lower `max_num_batched_tokens` and `max_num_seqs`", "The piece shrinks with the tokens of one step. {where}", "slower long prompts", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen),
-			tell("lower_batch_size", "Or find the request that causes it", "Look at the last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or images. For images lower `--limit-mm-per-prompt` or send smaller ones.", "that request has to ask for less"),
+			aRequest,
 		},
 		Sources: []string{"vllm/v1/sample/sampler.py", "docs/configuration/conserving_memory.md", vllmThreads + "issues/5907"},
 	},
@@ -270,11 +271,12 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of graphics memory while serving requests",
 		Means:    servingMeans,
-		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			flags("lower_max_batched_tokens", "Or lower `max_num_batched_tokens` and `max_num_seqs`", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
+			withoutGraphs,
+			aRequest,
 		},
 		Later:   "The engine does not recover: restart it. If its memory grows from request to request under the same load, update vLLM.",
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -284,11 +286,11 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of graphics memory after its KV cache was allocated",
 		Means:    "The message counts memory of CUDA graphs, so weights and KV cache were in place. What failed came after: the last warm-up at start, or a request that needed more than the trial run[[: {asked}, {short} more than was left]]. vLLM fills its share with KV cache, so such work has only what lies outside the share.",
-		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			flags("lower_max_batched_tokens", "Or lower `max_num_batched_tokens` and `max_num_seqs`", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
+			withoutGraphs,
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
@@ -309,16 +311,16 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "Which step failed decides what helps, and earlier lines of the log show it. Without `Model loading took` it was the weights; with that line but without `GPU KV cache size` (old: `# GPU blocks`) the trial run at start; with both CUDA graphs or a request, beside a KV cache that fills vLLM's share.",
+		Means:    "Which step failed decides what helps, and earlier lines of the log show it. Without `Model loading took` it was the weights; with it but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
-				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 16[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
 				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ or FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			flags("lower_max_batched_tokens", "Start with small limits, then raise them", "", "slower", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096"), option("enforce_eager", "True")),
+			{Fix: "lower_max_batched_tokens", Title: "Start with a smaller share and small limits, then raise them", Told: "If it fails again while the weights load, only smaller weights or more cards help.", Cost: "slower, shorter prompts", Steps: vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.To("max_model_len", "4096"), launch.To("max_num_seqs", "16"), launch.To("max_num_batched_tokens", "2048"), chunks, launch.To("enforce_eager", "True"))},
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -327,11 +329,20 @@ var vllmRunCards = []cause.Card{
 
 const servingMeans = "The server had started. vLLM fills its share with KV cache at start, so a request that needs more than the trial run has only what lies outside the share[[: {asked} was wanted, {short} more than was left]]. Long prompts, many requests at once, images or log-probabilities can do that."
 
+// withoutGraphs wins what CUDA graphs hold.
+var withoutGraphs = given(when.Not(when.Set("enforce_eager", "True")), added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "They hold 0.2 to 3 GiB beside the share on most versions.", "slower tokens, most with small models"))
+
+// aRequest is a cure where one kind of request needs far more than others.
+var aRequest = tell("lower_batch_size", "Or find the request that causes it", "Look at the last `POST` or `Received request` before the failure: `prompt_logprobs`, `echo` with `logprobs` (lm-eval's loglikelihood tasks), or images. For images lower `--limit-mm-per-prompt` or send smaller ones.", "that request has to ask for less")
+
 // piecesCure wins the allocator's reserve, where it holds some.
 var piecesCure = cause.Cure{
 	Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: reserveCovers,
 	Told: "PyTorch holds {slack} in reserve, unused, and {asked} was wanted: fragmentation is part of this. Set it before vLLM starts:", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free; no margin by itself",
 }
+
+// littleShort: less than a GiB was lacking, which a smaller share frees.
+func littleShort(c *ledger.Case) bool { return c.Shortfall.Has() && c.Shortfall.Bytes < 1<<30 }
 
 // maybeOthers: the log does not rule out that others hold part of the card.
 func maybeOthers(c *ledger.Case) bool { return !c.Others.Has() || c.OthersAtMost.Bytes > 1<<30 }
