@@ -22,9 +22,7 @@ func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
 }
 
 // noneKnown: no program is known by its lines, or none but the reader's own.
-func noneKnown(c *ledger.Case) bool {
-	return len(c.Stack) <= 1 && (c.Reader.Program == "" || c.Reader.Program == "own-script")
-}
+func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) }
 
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{

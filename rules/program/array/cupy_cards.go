@@ -107,10 +107,12 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
 	},
 	{
-		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolLarge(c) && !calls.AtLeast(256*units.MiB)(c) },
+		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool {
+			return noLimit(c) && poolLarge(c) && ledger.Requested(c)*6 <= c.F().Allocated.Bytes
+		},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: poolTaken,
-		Headline: "filled most of the card itself: {asked} more did not fit",
-		Means:    "This process's pool held {mine}, so it is itself the main user of the card; {asked} is only the request that no longer fitted.[[ {age}]] Either one step needs too much, or arrays are kept from one step to the next: then memory climbs until it fails.",
+		Headline: "ran out of graphics memory: {asked} more did not fit beside the {mine} that it holds",
+		Means:    "This process's own pool held {mine}; {asked} is only the request that no longer fitted.[[ {age}]] Either one step needs too much, or arrays are kept from one step to the next: then memory climbs until it fails.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, or process parts", Cost: "slower", Ways: []cause.Way{
 				{For: "Training", Text: "half the batch, by the program's own option (Chainer and ESPnet: `--batchsize`, `--batch-size`), and a limit on the longest sample."},

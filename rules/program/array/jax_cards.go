@@ -51,9 +51,9 @@ var jaxCards = []cause.Card{
 		Headline: "had no room on the card for the compiled code",
 		Means:    "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
-			endHolder,
-			{Fix: "restart_session", Title: "Restart the kernel, one notebook per card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
+			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Told: "It takes 0.75 of the card by default. Before JAX is imported:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.6")},
+			lookAtCard,
+			{Fix: "restart_session", If: inNotebook, Title: "Shut down other notebooks' kernels", Cost: "the session is lost", Told: "Each process that uses JAX takes a pool of its own, and a closed tab keeps its kernel. Then restart this kernel."},
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
@@ -82,16 +82,28 @@ var jaxCards = []cause.Card{
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
 	},
 	{
+		ID: "jax/step-beyond", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"train_step", "update_step", "(jvp(", "value_and_grad"}, If: calls.AtLeast(96 * units.GiB),
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: resultFigures,
+		Headline: "wanted {asked} at once for a training step, more than most cards have",
+		Means:    "XLA asks for all temporaries of a compiled step in one request: {asked}. In training most of it is activations, which grow with the batch per device and with the image size or length.[[ {listed}]] A config written for many devices can put its whole batch on one.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower the batch size per device", Told: "`batch_size` in the config, or the program's option: an eighth of its present value as a test, then up. It is divided over the devices, so fewer devices need a smaller one. Accumulate gradients to keep the effective batch.", Cost: "Slower"},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing (`remat`)", Told: "The program's option for it, or in the model, with Flax:", Kind: "python", Text: "Block = nn.remat(Block)   # your own layer; plain functions: jax.checkpoint(f)", Cost: "About a quarter more time per step"},
+			{Fix: "mixed_precision", Title: "Compute in bfloat16, on smaller inputs", Told: "bfloat16 halves float32 activations; half the width and height, or half the length, needs a quarter to a half.", Cost: "Detail"},
+		},
+		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc", "flax/linen/transforms.py"},
+	},
+	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted {asked} at once, more than most cards have",
-		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant. The shapes show which.",
+		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute in pieces, or use a smaller input", Cost: "Slower", Ways: []cause.Way{
+				{For: "A program that you only start", Text: "a shorter or smaller input; or half of its batch, chunk or length option"},
 				{For: "Your own code", Text: "`jax.lax.map(f, x, batch_size=256)` in place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there"},
-				{For: "Another program", Text: "a smaller or shorter input, or its option for batch, chunk or length"},
 			}},
-			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
+			{Fix: "fix_shape", Title: "Your own code: print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.tree.map(jnp.shape, x), jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
 			{Fix: "gradient_checkpointing", Title: "If it is a gradient: use `jax.checkpoint`", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
@@ -103,7 +115,7 @@ var jaxCards = []cause.Card{
 		Means:    "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
 		Not:      "Checkpointing inside the function: the results keep their size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Compute in parts, and move each to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
+			{Fix: "lower_batch_size", Title: "Compute fewer samples or steps per call", Told: "In a program that you only start: fewer samples, steps or recycles, or a shorter input. In your own code, loop over parts and move each to RAM:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
 			{Fix: "cpu_offload", Title: "Compute this call on the CPU", Told: "Your call in place of `f(x)`:", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
 			{Fix: "fix_shape", Title: "Return less", Told: "Return from a scan only what you use afterwards, such as a sum or the last value; leave out what is only for diagnosis (a log-likelihood or an image for each draw).", Cost: "None"},
 			{Fix: "restart_session", Title: "In a notebook: free what earlier cells hold", Told: "`del` their arrays, or restart the kernel and load only what this call needs.", Cost: "What was computed"},
@@ -158,9 +170,10 @@ var jaxCards = []cause.Card{
 		Means:    "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
 		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
-			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Use the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
-			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Kind: "text", Text: "Halve the global batch or use twice the chips; the first number of the shape becomes half.", Cost: "Slower per sample"},
+			{Fix: "lower_context", Title: "Halve the sequence length", Told: "Half of the maximum length, in the config of the model or trainer: that buffer becomes a quarter.", Cost: "Less context per sample"},
+			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "The model's own option for flash (splash) attention; in your own code `jax.experimental.pallas.ops.tpu.flash_attention`. It does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
+			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "The trainer's own option, or `block = jax.checkpoint(block)` (Flax: `nn.remat(Block)`): the layers no longer keep such a matrix each.", Cost: "About a quarter more time per step"},
+			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Told: "Half the global batch, or the same on twice the chips.", Cost: "Slower per sample"},
 		},
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
 	},
@@ -207,6 +220,23 @@ var jaxCards = []cause.Card{
 		Sources: []string{jaxMemory, "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
 	{
+		ID: "jax/tpu-table", Kinds: []fact.Kind{fact.TPUCompile}, Said: []string{"HLO temp"}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
+		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" is temporaries; the list of the largest allocations below it shows which layer makes them.",
+		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Shrink the first buffer of that list", Ways: []cause.Way{
+				{For: "Its first side is the batch or a count", Text: "half the batch (particles, points) per chip, or the same on twice the chips"},
+				{For: "\"Extra memory due to padding\" is most of it", Text: "a TPU stores arrays in tiles (`T(8,128)`), so a last side of 4 takes the room of 128: transpose the array before that op so that a long side is last"},
+				{For: "A length or size", Text: "a shorter or smaller input; attention without a fused kernel grows with the square of the length"},
+			}, Cost: "Slower, or some rewriting"},
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Shard over more chips", Told: "The program's option for its mesh, or `jax.sharding.NamedSharding` in your own code: each chip holds its part.", Cost: "More chips"},
+		},
+		Sources: []string{"https://openxla.org/xla/tiled_layout", jaxMemory},
+	},
+	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
@@ -236,7 +266,7 @@ func tpuFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	if out["arguments"] == "" {
-		out["unknown"] = "XLA's table of `program` (temporaries, activations) and `arguments` (parameters, state, inputs), where the log has it, shows which is larger."
+		out["unknown"] = "The log does not say how much of it is parameters and state, and how much activations."
 	}
 	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
 		out["over"] = c.Shortfall.String()
@@ -258,12 +288,14 @@ func mostlyResults(c *ledger.Case) bool {
 
 // resultFigures are what a function returns, of the table that XLA prints.
 func resultFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": ""}
+	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": "", "listed": ""}
 	if out["scratch"] = "hardly anything"; c.F().ComputeBuffer != nil {
 		out["scratch"] = c.F().ComputeBuffer.String()
 	}
 	shape, _ := c.Fact("xla_shape")
-	out["shape"] = shape.Text
+	if out["shape"] = shape.Text; shape.Text != "" {
+		out["listed"] = "One buffer in its list is " + shape.Text + "."
+	}
 	if at, ok := c.Fact("xla_source_line"); ok && at.Count != nil {
 		out["shape"] += " (line " + at.Count.Text + " of its source)"
 	}

@@ -140,6 +140,18 @@ func oneInBatch(c *ledger.Case) bool {
 func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
 
 var beyondCards = []cause.Card{{
+	ID: "tensorflow/arguments", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"The byte size of input/output arguments"},
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+	Headline: "ran out of graphics memory: the inputs and outputs of one compiled function exceed XLA's limit",
+	Means:    "XLA, which TensorFlow, JAX and Reactant use, adds up the arrays that go into a compiled function and those that come out (\"The byte size of input/output arguments … exceeds the base limit\"). They alone exceed its limit, a share of the card, before any temporaries. Each output is a new array beside its input unless the input is donated.",
+	Not:      "Memory growth: the arrays themselves exceed the limit.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use smaller arrays, or process them in parts", Told: "Half the size or batch as a test, and 32 bit instead of 64. If the number in that line surprises you, print the shapes: one array is larger than meant.", Cost: "More calls"},
+		{Fix: "fix_shape", Title: "Let outputs reuse the inputs' memory", Told: "JAX, for arrays that you no longer need after the call:", Kind: "python", Text: "f = jax.jit(f, donate_argnums=0)   # the first argument is overwritten by an output of the same shape", Cost: "The input is gone afterwards"},
+		{Fix: "shard_training", Title: "Shard the arrays over several cards", Told: "JAX: a mesh and `jax.device_put(x, sharding)`; in other programs the option for sharding or data parallelism.", Cost: "More cards"},
+	},
+	Sources: []string{"xla/service/gpu/gpu_hlo_schedule.cc", "https://docs.jax.dev/en/latest/buffer_donation.html"},
+}, {
 	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard,
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 	Headline: "wanted {asked} in one piece, more than the card of {total}",
@@ -158,11 +170,12 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: poolFigures,
 		Headline: "wanted {asked} for one tensor: most of its share of the card",
-		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: the first is usually the batch; others are image size, length, classes or all pairs of something.",
+		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: {first}; others are image or volume size, channels, length, classes or all pairs of something.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first side of the shape is the batch, the tensor shrinks with it: `batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "slower"},
-			{Fix: "lower_resolution", Title: "Use a smaller input, patches or float16", Told: "Smaller or cropped images or volumes, shorter sequences; float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Use a smaller input, or patches of it", Told: "Resample or crop the image or volume (half of each side is a quarter of an image, an eighth of a volume), or run the model on patches and join the results; shorter sequences likewise.", Cost: "detail"},
+			{Fix: "cpu_offload", If: when.Not((*ledger.Case).Training), Title: "Prediction only: run it on the CPU", Told: "RAM is usually larger than the card. Before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "-1"), Cost: "slower"},
 			{Fix: "fix_shape", Title: "If another side is unexpected: find its source", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
 		},
 		Sources: []string{bfcAllocator},

@@ -270,9 +270,12 @@ var lookBeside = func() cause.Cure {
 
 // poolFigures are what the allocator's dump says of TensorFlow's share.
 func poolFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "left": "", "pieces": "Either it is in pieces (fragmentation), or it could not be taken because another program holds it: `nvidia-smi` shows that."}
+	out := map[string]string{"used": "", "left": "", "first": "the first is usually the batch", "pieces": "Either it is in pieces (fragmentation), or it could not be taken because another program holds it: `nvidia-smi` shows that."}
 	if c.Signal("pool_taken") != nil {
 		out["pieces"] = "TensorFlow had taken its whole share from the driver (`available bytes: 0`), so what is left is in pieces (fragmentation), not held by another program. A slightly smaller batch or image helps too."
+	}
+	if oneInBatch(c) {
+		out["first"] = "the first, usually the batch, is 1 already"
 	}
 	if f := c.F(); f.Limit != nil && f.Allocated != nil && f.Limit.Bytes >= f.Allocated.Bytes {
 		out["used"], out["left"] = f.Allocated.String(), units.Amount(f.Limit.Bytes-f.Allocated.Bytes)

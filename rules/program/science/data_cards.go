@@ -7,6 +7,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+func inNotebook(c *ledger.Case) bool { return c.Signal("notebook") != nil }
+
 // cardWasFull: a small piece was refused, with less than that free.
 func cardWasFull(c *ledger.Case) bool {
 	asked := ledger.Requested(c)
@@ -155,11 +157,24 @@ var faissCards = []cause.Card{
 }
 
 var numbaCards = []cause.Card{{
+	ID: "dask/card", Kinds: []fact.Kind{fact.NumbaAlloc}, Said: []string{"dask_cuda", "dask_cudf", "distributed/worker.py", "distributed.worker"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "ran out of graphics memory in a worker",
+	Means:    "A task on a worker asked the driver for an array on the card, and the card was full. Each worker keeps its partitions there, and joins and sorts make copies. Several workers on one card share its memory. Or another process holds it: the log does not show which.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use smaller partitions", Told: "Twice as many, and only the columns that the task needs:", Kind: "python", Text: "df = df.repartition(npartitions=2 * df.npartitions)   # df: your own", Cost: "More tasks"},
+		{Fix: "cpu_offload", Title: "Spill to RAM earlier (`device_memory_limit`)", Told: "One worker per card, with half of the card as its limit:", Kind: "python", Text: "from dask_cuda import LocalCUDACluster\ncluster = LocalCUDACluster(device_memory_limit=\"8GB\")   # half of your card", Cost: "Slower while it spills"},
+		look,
+		{Fix: "upgrade_version", Title: "Update dask-cuda, cuDF and RMM together", Told: "If it began with an update, or spilling no longer happens: the newest release of all three, in one environment.", Cost: "Half an hour"},
+	},
+	Sources: []string{"numba/cuda/cudadrv/driver.py", "dask-cuda/dask_cuda/local_cuda_cluster.py"},
+}, {
 	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
 	Cause: cause.BatchTooLarge, Weight: cause.Good,
 	Headline: "could not allocate another array on the card",
 	Means:    "Numba asked the driver for an array and the card was full. Arrays keep NumPy's type (float64: 8 bytes a number), and freed ones are given back in batches, so a loop can hold several generations. If the first array fails, something else is on the card.",
 	Cures: []cause.Cure{
+		{Fix: "restart_session", If: inNotebook, Title: "Restart the kernel, then look at the card", Told: "Arrays of earlier cells stay on the card until the kernel ends. If `nvidia-smi` still shows it full, end what holds it.", Kind: "shell", Text: "nvidia-smi", Cost: "Variables are lost"},
 		{Fix: "empty_cache", Title: "Reuse arrays in the loop", Kind: "python", Text: "d_x.copy_to_device(x)   # into an array made once, instead of cuda.to_device(x) in every pass\ncuda.current_context().deallocations.clear()   # gives back what was deleted", Cost: "None"},
 		{Fix: "lower_batch_size", Title: "Process parts, in float32", Kind: "python", Text: "for part in np.array_split(x, 8):\n    d = cuda.to_device(part.astype(np.float32))", Cost: "Copies; fewer digits"},
 		look,

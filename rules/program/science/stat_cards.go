@@ -145,7 +145,7 @@ func trainingCard(id, headline, means string, first, second cause.Cure, sources 
 
 var mxnetCards = []cause.Card{trainingCard("mxnet/card", "was refused memory on the card",
 	"MXNet's pool frees what is unused before it gives up, and the driver still refused. The message has no size. In training, activations of a batch usually fill the card; if the first batch fails, something else may be on it.",
-	cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size per card", Cost: "slower; perhaps another learning rate", Told: "`--batch-size` (GluonCV, Gluon scripts), `--per-batch-size` or `config.batch_size` (InsightFace), `batch_size` of the estimator's trainer (GluonTS); half of it, again if need be."},
+	cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size per card", Cost: "slower; perhaps another learning rate", Told: "Half of the present value, again if need be: `batch_size` in the script, or its option (`--batch-size`; InsightFace `--per-batch-size`). If it is small already: smaller images (`data_shape`, a `Resize` in the transforms)."},
 	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Cost: "none", Told: "MXNet runs ahead of Python: use `loss.asscalar()` (or `mx.nd.waitall()` every few steps) instead of summing arrays. Inputs of many sizes: `MXNET_GPU_MEM_POOL_TYPE=Round` before the start."},
 	"mxnet/src/storage/pooled_storage_manager.h", "mxnet/docs/static_site/src/pages/api/faq/env_var.md")}
 
@@ -203,12 +203,12 @@ var detectionCards = []cause.Card{{
 	ID: "tf-object-detection/step", Kinds: []fact.Kind{fact.TFAlloc}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
-	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, fills the card. Faster and Mask R-CNN keep the aspect ratio, so a batch above 1 is padded to its largest image. Evaluation in the same process (`train_and_evaluate`) takes more.",
+	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, fills the card. Faster and Mask R-CNN keep the aspect ratio, so a batch above 1 is padded to its largest image; their second stage runs on all proposals at once (64 or 300 of an image by default). Evaluation in the same process takes more.",
 	Not:      "Memory growth: it changes when memory is taken, not how much.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 4   # half of the present value; 1 for Faster R-CNN and Mask R-CNN on 8 to 12 GB\n}"},
-		{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
-		{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet instead of ResNet or Inception; `first_stage_max_proposals: 100`; masks only if you need them."},
+		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 2   # half of the present value, down to 1; if it is 1: a smaller image_resizer\n}"},
+		{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # two thirds of 600 and 1024; SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
+		{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet, Inception v2 or ResNet-50 instead of NASNet, Inception ResNet or ResNet-101; in `faster_rcnn` `first_stage_max_proposals: 100` and `second_stage_batch_size: 32`; masks only if you need them."},
 		{Fix: "kill_stale_process", Title: "Check what else uses the card", Cost: "a look is free", Told: "If an evaluation runs beside the training on the same card, start it with `CUDA_VISIBLE_DEVICES=-1`.", Kind: "shell", Text: "nvidia-smi"},
 	},
 	Sources: []string{"models/research/object_detection/protos/pipeline.proto", "models/research/object_detection/protos/image_resizer.proto", "models/research/object_detection/protos/faster_rcnn.proto"},

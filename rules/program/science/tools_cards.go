@@ -207,16 +207,27 @@ var paddleCards = []cause.Card{paddleGrows, {
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }, {
+	ID: "paddle/ocr", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PaddleOCR", "paddleocr", "ppocr", "tools/infer/predict_"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "needed {asked} more on the card for OCR and found {free}",
+	Means:    "PaddleOCR passes a large scan to the text detector as a whole unless its side is limited, so the need grows with width x height; in training the batch counts. Another process on the card has the same effect.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Limit the image side", Told: "`det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); or scale large scans down before.", Cost: "Small print may be missed"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Training: half of `batch_size_per_card` in the YAML. Reading text: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower"},
+		look,
+	},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
+}, {
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
 	Cause: cause.BatchTooLarge, Weight: cause.Likely,
 	Headline: "needed {asked} more on the card and found {free}",
-	Means:    "{asked} was wanted and {free} was free. Either another process holds much of the card, or one step needs too much: batch x image size or length. PaddleOCR passes a large scan to the network as a whole unless its side is limited.",
+	Means:    "{asked} was wanted and {free} was free. Either another process holds much of the card, or one step needs too much: batch x image size or length. `nvidia-smi` before the start shows which.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Kind: "text", Text: "Training: half of `batch_size_per_card` or `batch_size` in the YAML. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower per sample"},
+		{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML, or the script's option; half again if need be.", Cost: "Slower per sample"},
 		look,
-		{Fix: "lower_resolution", Title: "Use smaller images", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); otherwise half the width and height.", Cost: "Small print may be missed"},
+		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; or half the maximum length.", Cost: "Detail"},
 	},
-	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }}
 
 // paddleGrows is what rises from step to step.

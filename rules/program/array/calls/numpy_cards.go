@@ -2,6 +2,8 @@ package calls
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,11 +187,13 @@ var NumPyCards = []cause.Card{
 		Headline: "was refused {asked} of RAM: memory was nearly full",
 		Means:    "{asked} is little[[: {picture}]]. So memory, or a limit on it, was nearly used up before this line. Usual reasons: results kept in a list by a loop, several worker processes with a copy each, a model in the same process, or other programs. {bound}",
 		Cures: []cause.Cure{
+			{Fix: "stream_dataset", If: loadsAll, Title: "Load each sample when it is asked for", Told: "The traceback is in the code that prepares the data, which probably reads all of it. Keep the paths (or a memory-mapped file) there, and read one sample in `__getitem__`:", Kind: "python", Text: "def __getitem__(self, i):\n    return read(self.paths[i]), self.labels[i]   # read: what the loop does for one file", Cost: "Some rewriting"},
+			{Fix: "lower_resolution", If: frame, Title: "Process fewer or smaller frames", Told: "Video: cut it into short pieces, or scale it down first (your own file names); half the width and height is a quarter of each frame. Images: one at a time.", Kind: "shell", Text: "ffmpeg -i in.mp4 -c copy -f segment -segment_time 10 part%03d.mp4\nffmpeg -i in.mp4 -vf scale=1280:-2 small.mp4", Cost: "Detail, or several runs"},
 			LookCommitted, LookRAM,
-			{Fix: "stream_dataset", Title: "Process one item at a time", Told: "Read an item, use it, write its result, and drop both, instead of keeping all in a list. Video and images: fewer or smaller frames, fewer workers.", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
+			{Fix: "stream_dataset", If: when.Not(loadsAll), Title: "Process one item at a time", Told: "Read an item, use it, write its result, and drop both, instead of keeping all in a list.", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
 			{Fix: "half_precision", Title: "Keep small types", Told: "Pixels as uint8: a quarter of float32, an eighth of float64. `astype(np.float32, copy=False)` avoids a second copy.", Cost: "None for images"},
 		},
-		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://ffmpeg.org/ffmpeg-formats.html"},
 	},
 	{
 		ID: "numpy/columns", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return moderate(c) && columnsFirst(c) }, Unsaid: []string{"pandas/core"},
@@ -223,6 +227,20 @@ var (
 	LookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
 	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: a limit", Told: "End what is not needed: other programs, earlier Python processes.[[ {windows_too}]] Linux, with much available: a limit refused it (`ulimit -v unlimited` lifts the shell's; whoever runs the machine sets overcommit and job limits).", Cost: "Free"}
 )
+
+// loadsAll: the reader's own code that prepares a data set was reading it.
+func loadsAll(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(x fact.Code) bool {
+		file := strings.ToLower(path.Base(x.File))
+		return x.Own && (strings.Contains(file, "data") || strings.Contains(file, "loader")) && (x.Function == "__init__" || strings.Contains(x.Function, "load") || strings.Contains(x.Function, "read"))
+	})
+}
+
+// frame: the array is one large picture with its channels, as a video has them.
+func frame(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) == 3 && (s[2] == 3 || s[2] == 4) && s[0] >= 720 && s[1] >= 720 && !loadsAll(c)
+}
 
 // small: too little to be what filled the memory.
 func small(c *ledger.Case) bool {

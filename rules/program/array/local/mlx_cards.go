@@ -10,6 +10,7 @@ import (
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 
 var MLXCards = []cause.Card{
+	TrainingCard,
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
