@@ -197,12 +197,13 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures,
 		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.[[ {copy}]]",
 		Not:      "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.sharding.Mesh(np.array(jax.devices()), (\"fsdp\",))\nspec = jax.sharding.PartitionSpec(\"fsdp\")   # where the first side divides\nparams = jax.device_put(params, jax.sharding.NamedSharding(mesh, spec))", Cost: "More chips"},
-			{Fix: "half_precision", Title: "Use bfloat16 parameters", Told: "Half of their size if they are float32 now. In training, Adam's two moments take twice the parameters again, Adafactor hardly anything.", Cost: "Care with the optimizer"},
-			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "In 16 bit the weights take 2 GB for each billion parameters; training with Adam takes several times that.", Cost: "Quality"},
+			{Fix: "half_precision", Title: "Use bfloat16 parameters", If: when.Not((*ledger.Case).Training), Told: "Half of their size if they are float32 now. Load them in the type that the model computes in, so that no second copy is made.", Cost: "None as a rule"},
+			{Fix: "half_precision", If: (*ledger.Case).Training, Title: "Use Adafactor, bfloat16 parameters", Told: "Adam's two moments take twice the parameters, Adafactor hardly anything; bfloat16 is half of float32 parameters.", Cost: "Care with the optimizer"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "In 16 bit the weights take 2 GB for each billion parameters, in 32 bit 4.", Cost: "Quality"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
@@ -256,7 +257,7 @@ var jaxCards = []cause.Card{
 
 // tpuFigures are the shares of XLA's table, and what is too much.
 func tpuFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": ""}
+	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": "", "copy": ""}
 	for _, name := range [...]string{"program", "arguments"} {
 		if x, ok := c.Fact("tpu_" + name); ok && x.Size != nil {
 			out[name] = units.Amount(x.Size.Bytes)
@@ -264,6 +265,9 @@ func tpuFigures(c *ledger.Case) map[string]string {
 				out[name] = "0 GiB"
 			}
 		}
+	}
+	if program, arguments := ledger.Sized(c, "tpu_program"), ledger.Sized(c, "tpu_arguments"); arguments > 0 && 4*program > 3*arguments && program <= arguments+arguments/10 {
+		out["copy"] = "Its temporaries, " + out["program"] + ", are nearly as much: often a second copy of the parameters in another type."
 	}
 	if out["arguments"] == "" {
 		out["unknown"] = "The log does not say how much of it is parameters and state, and how much activations."

@@ -27,6 +27,11 @@ var (
 	narrowed = []string{".astype(", "np.array(", "np.asarray(", "np.concatenate(", "np.stack(", "np.vstack(", "np.hstack("}
 )
 
+// fromHDF5: the reader's own line reads a whole dataset of an HDF5 file.
+func fromHDF5(c *ledger.Case) bool {
+	return OwnLineHas(c, "hf.get(", "hf[", "h5.get(", "h5[", "h5_file", "h5file", "h5py.File(")
+}
+
 // inRAMCall: NumPy's refusal, with or without a size.
 func inRAMCall(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc, fact.PythonMemory) }
 
@@ -195,9 +200,10 @@ var bareCallCards = []cause.Card{
 		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return OwnLineHas(c, narrowed...) }, Unsaid: Joined(densify, oneHot, allDist, dummies), Figures: callFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM while converting or joining an array (MemoryError)",
-		Means:    "The error is in `{own}`, which makes an array. What it is made from stays in memory beside it. The message has no size; a single request beyond free RAM and swap is refused at once.",
+		Means:    "The error is in `{own}`, which makes an array in one piece. What it is made from stays in memory beside it, unless that is a file. The message has no size; a single request beyond free RAM and swap is refused at once.",
 		Not:      "Graphics card settings: this memory is RAM.",
 		Cures: []cause.Cure{
+			{Fix: "stream_dataset", If: fromHDF5, Title: "Read HDF5 rows when they are needed", Cost: "disk speed", Told: "Without `np.array(...)` the data stays in the file, and `__getitem__` reads one row (with loader workers: open the file there, not in `__init__`):", Kind: "python", Text: "self.features = h5py.File(path, \"r\")[\"image_features\"]   # your own path and name; then self.features[i] in __getitem__"},
 			{Fix: "stream_dataset", Title: "Convert one batch at a time", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is read (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. A `.npy` file: `np.load(path, mmap_mode=\"r\")`. HDF5: slice the dataset (`f[\"x\"][i]`), do not read all of it."},
 			{Fix: "half_precision", Title: "Avoid the second copy", Cost: "none", Told: "Give `dtype=` where the array is made; `astype(np.float32, copy=False)` copies only if it must; fill `np.empty(shape, np.float32)` in slices, and `del` what it is made from. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
 			SwapBridge, LookCommitted, sixtyFour, LookRAM,

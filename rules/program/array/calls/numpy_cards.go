@@ -107,6 +107,12 @@ func tooManyAxes(c *ledger.Case) bool {
 	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 256 && (s[0] == s[1] || s[0] == s[2])
 }
 
+// twoCounts: a matrix with two long sides, which are not the same.
+func twoCounts(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) == 2 && min(s[0], s[1]) >= 10000 && !allPairs(c)
+}
+
 func ordinaryArray(c *ledger.Case) bool {
 	return AtLeast(cause.Large)(c) && !record(c) && !allPairs(c) && !tooManyAxes(c)
 }
@@ -175,7 +181,8 @@ var NumPyCards = []cause.Card{
 		Headline: "was refused one array of {asked}",
 		Means:    "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Either all your data is put into one array (stacked, converted, made dense), or one side of the shape is wrong. Compare its sides with the number of your samples and with the size of one.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "If the shape is unexpected: trace where it comes from", Told: "Print the shapes of the operands in the line of the traceback; check what gives that side (a size read from a file, an `[:, None]`, `np.zeros(max_id + 1)` with one huge ID).", Cost: "Free"},
+			{Fix: "fix_shape", If: twoCounts, Title: "Keep the matrix sparse", Told: "Two long sides are usually users x items, or documents x words, mostly zeros. Remove the `.toarray()`, `.todense()` or `np.zeros((n, m))` that makes it dense; `scipy.sparse.csr_matrix((values, (rows, columns)))` stores what is not zero. Scores of all with all: for a block of rows at a time, of which you keep the top k. If a side is far from your counts, print the shapes before that line.", Cost: "Some rewriting"},
+			{Fix: "fix_shape", If: when.Not(twoCounts), Title: "If the shape is unexpected: trace where it comes from", Told: "Print the shapes of the operands in the line of the traceback; check what gives that side (a size read from a file, an `[:, None]`, `np.zeros(max_id + 1)` with one huge ID).", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If it is your data: process it in blocks", Told: "[[{block} of the {n} items are 1 GiB: ]]work on blocks of that size, with the array on disk. A file that another library reads: its own window, chunk or lower-resolution option. A `.npy` file:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk as they are used\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=shape)   # one to fill", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "Use a smaller type or a sparse matrix", Told: "[[float32 or int32 in place of 64 bit: {half}. ]]uint8 for pixels; keep counts and one-hot as `scipy.sparse`, without `toarray()`.", Cost: "Digits"},
 		},
@@ -187,7 +194,7 @@ var NumPyCards = []cause.Card{
 		Headline: "was refused {asked} of RAM: memory was nearly full",
 		Means:    "{asked} is little[[: {picture}]]. So memory, or a limit on it, was nearly used up before this line. Usual reasons: results kept in a list by a loop, several worker processes with a copy each, a model in the same process, or other programs. {bound}",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", If: loadsAll, Title: "Load each sample when it is asked for", Told: "The traceback is in the code that prepares the data, which probably reads all of it. Keep the paths (or a memory-mapped file) there, and read one sample in `__getitem__`:", Kind: "python", Text: "def __getitem__(self, i):\n    return read(self.paths[i]), self.labels[i]   # read: what the loop does for one file", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", If: loadsAll, Title: "Load each sample when it is asked for", Told: "Reading all samples into a list or an array fills RAM piece by piece. Keep their paths (or a memory-mapped file), and read one where the loader asks for it:", Kind: "python", Text: "def __getitem__(self, i):   # of your Dataset\n    return read(self.paths[i]), self.labels[i]   # read: what the loop does for one file", Cost: "Some rewriting"},
 			{Fix: "lower_resolution", If: frame, Title: "Process fewer or smaller frames", Told: "Video: cut it into short pieces, or scale it down first (your own file names); half the width and height is a quarter of each frame. Images: one at a time.", Kind: "shell", Text: "ffmpeg -i in.mp4 -c copy -f segment -segment_time 10 part%03d.mp4\nffmpeg -i in.mp4 -vf scale=1280:-2 small.mp4", Cost: "Detail, or several runs"},
 			LookCommitted, LookRAM,
 			{Fix: "stream_dataset", If: when.Not(loadsAll), Title: "Process one item at a time", Told: "Read an item, use it, write its result, and drop both, instead of keeping all in a list.", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
@@ -228,8 +235,12 @@ var (
 	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: a limit", Told: "End what is not needed: other programs, earlier Python processes.[[ {windows_too}]] Linux, with much available: a limit refused it (`ulimit -v unlimited` lifts the shell's; whoever runs the machine sets overcommit and job limits).", Cost: "Free"}
 )
 
-// loadsAll: the reader's own code that prepares a data set was reading it.
+// loadsAll: the reader's own code that prepares a data set was reading it, or the
+// array is one picture of a size that data sets have.
 func loadsAll(c *ledger.Case) bool {
+	if s := Sides(c); len(s) == 3 && (s[2] == 3 || s[0] == 3 || s[2] == 1) && max(s[0], s[1]) < 720 && small(c) && len(ledger.Trace(c)) == 0 {
+		return true
+	}
 	return slices.ContainsFunc(ledger.Trace(c), func(x fact.Code) bool {
 		file := strings.ToLower(path.Base(x.File))
 		return x.Own && (strings.Contains(file, "data") || strings.Contains(file, "loader")) && (x.Function == "__init__" || strings.Contains(x.Function, "load") || strings.Contains(x.Function, "read"))

@@ -49,6 +49,18 @@ var CandleCards = []cause.Card{
 		Sources: []string{"candle/candle-nn/src/var_builder.rs", "https://github.com/huggingface/candle/issues/2631"},
 	},
 	{
+		ID: "candle/attention", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"sdp_prefill", "PagedAttention>::forward", "attention::Attention>::forward", "Attention::forward"},
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory in the attention of a prompt",
+		Means: "The backtrace is in an attention layer, so the weights were loaded and a prompt was being read. Without flash attention each layer makes scores of length x length for every head: half the prompt needs a quarter. The driver gives no figures.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Use a shorter prompt, fewer images", Told: "A server: its option for the largest length or context at half of the present value, and fewer requests at once. In code: read the prompt in chunks.", Cost: "less context"},
+			{Fix: "efficient_attention", Title: "Build with flash attention", Told: "RTX 30 and newer cards, where the program has the feature: `cargo build --release --features cuda,flash-attn`.", Cost: "a long build"},
+			{Fix: "lower_gpu_memory_utilization", Title: "A server: a smaller KV cache", Told: "Its option for the share of the card or the size of the cache: the prompt then has more room.", Cost: "fewer requests at a time"},
+			quantized,
+		},
+		Sources: []string{"candle/candle-examples/Cargo.toml", "candle/candle-flash-attn/src/lib.rs"},
+	},
+	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory",

@@ -56,7 +56,6 @@ var MLXCards = []cause.Card{
 	},
 	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "needed more memory than macOS gives the GPU",
 		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default. If it fails at the first token, the model is too large; at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on stays in RAM.",
