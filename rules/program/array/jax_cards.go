@@ -47,9 +47,8 @@ var (
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "had no room on the card for the compiled code",
-		Means:    "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "had no room on the card for the compiled code",
+		Means: "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Told: "It takes 0.75 of the card by default. Before JAX is imported:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.6")},
 			lookAtCard,
@@ -59,9 +58,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
-		Cause: cause.LeakedProcess, Weight: cause.Likely,
-		Headline: "found the card full: even {asked} was refused",
-		Means:    "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
+		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
+		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder, jaxNoPool,
 			{Fix: "lower_batch_size", Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
@@ -71,9 +69,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "needs more memory than the device has, even with rematerialization",
-		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needs more memory than the device has, even with rematerialization",
+		Means: "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
@@ -83,9 +80,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/step-beyond", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"train_step", "update_step", "(jvp(", "value_and_grad"}, If: calls.AtLeast(96 * units.GiB),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: resultFigures,
-		Headline: "wanted {asked} at once for a training step, more than most cards have",
-		Means:    "XLA asks for all temporaries of a compiled step in one request: {asked}. In training most of it is activations, which grow with the batch per device and with the image size or length.[[ {listed}]] A config written for many devices can put its whole batch on one.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: resultFigures, Headline: "wanted {asked} at once for a training step, more than most cards have",
+		Means: "XLA asks for all temporaries of a compiled step in one request: {asked}. In training most of it is activations, which grow with the batch per device and with the image size or length.[[ {listed}]] A config written for many devices can put its whole batch on one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per device", Told: "`batch_size` in the config, or the program's option: an eighth of its present value as a test, then up. It is divided over the devices, so fewer devices need a smaller one. Accumulate gradients to keep the effective batch.", Cost: "Slower"},
 			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing (`remat`)", Told: "The program's option for it, or in the model, with Flax:", Kind: "python", Text: "Block = nn.remat(Block)   # your own layer; plain functions: jax.checkpoint(f)", Cost: "About a quarter more time per step"},
@@ -95,9 +91,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted {asked} at once, more than most cards have",
-		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted {asked} at once, more than most cards have",
+		Means: "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute in pieces, or use a smaller input", Cost: "Slower", Ways: []cause.Way{
 				{For: "A program that you only start", Text: "a shorter or smaller input; or half of its batch, chunk or length option"},
@@ -110,10 +105,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for the results of one call: {out}",
-		Means:    "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
-		Not:      "Checkpointing inside the function: the results keep their size.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the results of one call: {out}",
+		Means: "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
+		Not:   "Checkpointing inside the function: the results keep their size.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute fewer samples or steps per call", Told: "In a program that you only start: fewer samples, steps or recycles, or a shorter input. In your own code, loop over parts and move each to RAM:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
 			{Fix: "cpu_offload", Title: "Compute this call on the CPU", Told: "Your call in place of `f(x)`:", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
@@ -124,9 +118,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: calls.AtLeast(cause.Crumb),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for the temporaries of a compiled function: {asked}",
-		Means:    "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the temporaries of a compiled function: {asked}",
+		Means: "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
@@ -152,9 +145,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "had no room for {asked} on the device",
-		Means:    "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room for {asked} on the device",
+		Means: "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
 		Cures: []cause.Cure{
 			runtimeFirst,
 			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
@@ -165,10 +157,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
-		Means:    "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
+		Means: "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Halve the sequence length", Told: "Half of the maximum length, in the config of the model or trainer: that buffer becomes a quarter.", Cost: "Less context per sample"},
 			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "The model's own option for flash (splash) attention; in your own code `jax.experimental.pallas.ops.tpu.flash_attention`. It does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
@@ -179,9 +170,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
-		Means:    "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
+		Means: "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, batch or cache", Ways: []cause.Way{
 				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that"},
@@ -195,10 +185,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures,
-		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.[[ {copy}]]",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures, Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.[[ {copy}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.sharding.Mesh(np.array(jax.devices()), (\"fsdp\",))\nspec = jax.sharding.PartitionSpec(\"fsdp\")   # where the first side divides\nparams = jax.device_put(params, jax.sharding.NamedSharding(mesh, spec))", Cost: "More chips"},
 			{Fix: "half_precision", Title: "Use bfloat16 parameters", If: when.Not((*ledger.Case).Training), Told: "Half of their size if they are float32 now. Load them in the type that the model computes in, so that no second copy is made.", Cost: "None as a rule"},
@@ -209,10 +198,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures,
-		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. While loading or using a model that is weights, cache and activations together. A usual reason is that weights lie whole on every chip instead of being sharded.[[ {unknown}]]",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. While loading or using a model that is weights, cache and activations together. A usual reason is that weights lie whole on every chip instead of being sharded.[[ {unknown}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
 			{Fix: "lower_context", Title: "Use a shorter context, fewer frames or prompts", Told: "Half the length halves the cache; attention without a fused kernel needs a quarter.", Cost: "Less context"},
@@ -222,10 +210,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-table", Kinds: []fact.Kind{fact.TPUCompile}, Said: []string{"HLO temp"}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
-		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" is temporaries; the list of the largest allocations below it shows which layer makes them.",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" is temporaries; the list of the largest allocations below it shows which layer makes them.",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Shrink the first buffer of that list", Ways: []cause.Way{
 				{For: "Its first side is the batch or a count", Text: "half the batch (particles, points) per chip, or the same on twice the chips"},
@@ -239,10 +226,9 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
-		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per chip", Ways: []cause.Way{
 				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink with it"},

@@ -98,9 +98,8 @@ func directFigures(c *ledger.Case) map[string]string {
 var ocrCards = []cause.Card{
 	{
 		ID: "onnxruntime/fallback-killed", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"(signal 9)", "waitpid returned 9", "signal 9 (SIGKILL)", "exitcode: -9", "exit code -9"}, Unsaid: []string{"tritonserver"}, If: when.Not(calls.AtLeast(cause.Unusual)),
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} in one node; then a worker was killed (signal 9)",
-		Means:    "Two things went wrong. A node of the network wanted {asked} and was refused, which follows from the size of its input. Then a process was ended by signal 9: usually the system or a container's limit, because RAM was full. A program that falls back to the CPU after the first needs that much RAM for the second.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} in one node; then a worker was killed (signal 9)",
+		Means: "Two things went wrong. A node of the network wanted {asked} and was refused, which follows from the size of its input. Then a process was ended by signal 9: usually the system or a container's limit, because RAM was full. A program that falls back to the CPU after the first needs that much RAM for the second.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Give the worker more RAM", Told: "Docker Compose: a larger `mem_limit` for that service, or none; Docker Desktop and WSL: more memory in its settings. `dmesg | grep -i oom` on the machine shows who was killed, and whether a container's limit did it.", Cost: "less for others"},
 			{Fix: "lower_num_workers", Title: "Run one worker at a time", Told: "Each holds its own models and arena: half of the present number, by the program's own setting.", Cost: "slower"},
@@ -111,9 +110,8 @@ var ocrCards = []cause.Card{
 	},
 	{
 		ID: "triton-server/onnx-node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return served(c) && onCardWork(c) && !inSession(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for a buffer of {asked} in one node of an ONNX model",
-		Means:    "One node wanted {asked} for its result or its working memory, which follows from the size and batch of the request. Every model and instance on the server holds weights and an arena that keeps what its largest request needed, so a model added last can fail. The message does not say whether it is RAM or the card.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for a buffer of {asked} in one node of an ONNX model",
+		Means: "One node wanted {asked} for its result or its working memory, which follows from the size and batch of the request. Every model and instance on the server holds weights and an arena that keeps what its largest request needed, so a model added last can fail. The message does not say whether it is RAM or the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Send smaller batches or inputs", Told: "Half of the present batch from the client, or a lower `max_batch_size` in the model's config.pbtxt; half the width and height of images.", Cost: "more requests"},
 			{Fix: "lower_num_workers", Title: "Use one instance per model, load fewer models", Told: "In config.pbtxt of each model; or another card for some of them (`gpus: [ 1 ]`):", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "less in parallel"},
@@ -134,9 +132,8 @@ var ocrCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/ocr", Kinds: []fact.Kind{fact.ORTAlloc}, Said: []string{"Name:'p2o.", "Name:'p2o", "RapidOCR", "rapidocr", "PaddleOCR"}, If: when.Not(calls.AtLeast(cause.Absurd)),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for {asked} in a node of an OCR model",
-		Means:    "This is a PaddleOCR model (RapidOCR and others run them). The text detector gets the whole image, so its need grows with width x height: {asked} is for one layer. The allocator has the same name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest image needed.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for {asked} in a node of an OCR model",
+		Means: "This is a PaddleOCR model (RapidOCR and others run them). The text detector gets the whole image, so its need grows with width x height: {asked} is for one layer. The allocator has the same name for RAM and for the card; without a CUDA build it is RAM. It keeps what its largest image needed.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Limit the image side (`max_side_len`)", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) at 1024 to 2000; PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale it down before, and cut long scans into parts.", Cost: "Small print may be missed"},
 			{Fix: "restart_session", Title: "Use one engine, one image at a time", Told: "Create the engine once and reuse it, without parallel calls; a new process after some hundred images frees what the arena keeps.", Cost: "Loads again"},
