@@ -132,7 +132,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "This program holds {mine} of {total}, so the {asked} that was refused is only the last of many requests.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
+		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
