@@ -200,8 +200,9 @@ var paddleCards = []cause.Card{paddleGrows, {
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needed {asked} more on the card for OCR and found {free}",
 	Means: "PaddleOCR passes a large scan to the text detector as a whole unless its side is limited, so the need grows with width x height; in training the batch counts. Another process on the card has the same effect.",
 	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Halve the batch size", Told: "`batch_size_per_card` of the training part of the YAML (and of the evaluation part, if it fails there): half of the present value.", Cost: "Slower"},
 		{Fix: "lower_resolution", Title: "Limit the image side", Told: "`det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); or scale large scans down before.", Cost: "Small print may be missed"},
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Training: half of `batch_size_per_card` in the YAML. Reading text: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "`rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower"},
 		look,
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
