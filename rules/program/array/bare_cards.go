@@ -22,17 +22,14 @@ func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
 }
 
 // noneKnown: no program is known by its lines, or none but the reader's own.
-func noneKnown(c *ledger.Case) bool {
-	return len(c.Stack) <= 1 && (c.Reader.Program == "" || c.Reader.Program == "own-script")
-}
+func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) }
 
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused RAM (std::bad_alloc)",
-		Means:    "The system refused memory to a C++ program or library. This is system memory (RAM), not graphics memory; the message has no size. Either RAM or a limit is used up (a growing array needs its old and its new size for a moment), or a size is computed wrongly, for example from a damaged file: then it fails at once, however much is free.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (std::bad_alloc)",
+		Means: "The system refused memory to a C++ program or library. This is system memory (RAM), not graphics memory; the message has no size. Either RAM or a limit is used up (a growing array needs its old and its new size for a moment), or a size is computed wrongly, for example from a damaged file: then it fails at once, however much is free.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "A smaller input, a smaller batch, or fewer threads, which often have buffers of their own. If a tenth of the input fails too, look for a wrong count or a damaged file.", Cost: "Time"},
@@ -42,9 +39,8 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/gpuassert", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.PlainMemory}, Said: []string{"GPUassert:"}, If: func(c *ledger.Case) bool { return noneKnown(c) && c.Free.Bytes >= units.GiB },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a step of its own",
-		Means:    "The program checks its calls to the driver (GPUassert) and prints the line of its source. By its own count {free} of {total} were free, so this step most likely needs more than that: joins, pairs and sorts can make results several times their input. Errors after it (\"invalid argument\", an access fault) are usually a result of it.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a step of its own",
+		Means: "The program checks its calls to the driver (GPUassert) and prints the line of its source. By its own count {free} of {total} were free, so this step most likely needs more than that: joins, pairs and sorts can make results several times their input. Errors after it (\"invalid argument\", an access fault) are usually a result of it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Process the data in parts", Told: "Run that step on a range of keys or rows at a time; drop duplicates and unneeded columns in each part; use 32-bit numbers where the values allow.", Cost: "Time"},
 			{Fix: "fix_shape", Title: "Print the size before the allocation", Told: "Rows x columns x bytes of each, and twice that for a sort, compared with what is free.", Cost: "Free"},
@@ -121,10 +117,9 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/compiler", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"bytes after a total of"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was refused RAM while it compiled",
-		Means:    "The compiler (GCC) was refused RAM. The total in the message is what this one compiler held; builds usually run several at once, so their sum counts. A container limit or a 32-bit compiler (2 to 4 GB) refuses early. Nothing is wrong with the source.",
-		Not:      "Running it again with the same number of jobs.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused RAM while it compiled",
+		Means: "The compiler (GCC) was refused RAM. The total in the message is what this one compiler held; builds usually run several at once, so their sum counts. A container limit or a 32-bit compiler (2 to 4 GB) refuses early. Nothing is wrong with the source.",
+		Not:   "Running it again with the same number of jobs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with one job", Ways: []cause.Way{
 				{For: "make, ninja", Text: "`make -j1`, `ninja -j1`; finished files are kept"},
@@ -138,10 +133,9 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/git", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Out of memory, malloc failed"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was refused {asked} of RAM (git)",
-		Means:    "git reads large files whole into RAM, and several versions of them while it packs; {asked} is one such piece. Either a file in the history is about that large, or a small machine, a container or a 32-bit git (2 to 4 GB at most) has no room for packing with many threads.",
-		Not:      "A larger `http.postBuffer`: it needs more RAM.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of RAM (git)",
+		Means: "git reads large files whole into RAM, and several versions of them while it packs; {asked} is one such piece. Either a file in the history is about that large, or a small machine, a container or a 32-bit git (2 to 4 GB at most) has no room for packing with many threads.",
+		Not:   "A larger `http.postBuffer`: it needs more RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Limit git's packing memory", Told: "Where git ran out, on the server or here:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
 			{Fix: "stream_dataset", Title: "Make a shallow or partial clone", Told: "`git clone --depth 1 URL`, or `--filter=blob:none`; keep large files in Git LFS.", Cost: "No history at hand"},
@@ -151,9 +145,8 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/memory-while-reading", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: func(c *ledger.Case) bool { return readsWhole(c) != nil }, Figures: readsWhole,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM while reading a whole file (MemoryError)",
-		Means:    "The line reads a whole file: {grows} What the program already held counts too. On Linux a refusal (instead of a kill) points to a limit (`ulimit -v`, a job's), a 32-bit Python, or one very large piece; on Windows to RAM and page file together.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while reading a whole file (MemoryError)",
+		Means: "The line reads a whole file: {grows} What the program already held counts too. On Linux a refusal (instead of a kill) points to a limit (`ulimit -v`, a job's), a 32-bit Python, or one very large piece; on Windows to RAM and page file together.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read it in parts or memory-mapped", Told: "{instead}", Cost: "Some rewriting"},
 			calls.PageFile, calls.LookWhy, calls.SwapBridge,
@@ -162,9 +155,8 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused RAM (MemoryError)",
-		Means:    "The system refused RAM to Python; the message has no size. A single array beyond free RAM and swap is refused at once. Many small objects usually get a program killed on Linux, so for those a refusal points to a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the limit. The last line of the traceback need not be what filled memory.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (MemoryError)",
+		Means: "The system refused RAM to Python; the message has no size. A single array beyond free RAM and swap is refused at once. Many small objects usually get a program killed on Linux, so for those a refusal points to a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the limit. The last line of the traceback need not be what filled memory.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Load less at once", Told: "Read and process the data in parts instead of all at once; write results as they come. Keep numbers in NumPy arrays (4 or 8 bytes each): in a list each takes about 36. Check for 32 bit: `python -c \"import struct; print(struct.calcsize('P') * 8)\"`.", Cost: "Some rewriting"},
 			calls.PageFile, calls.LookWhy, calls.SwapBridge,
@@ -173,9 +165,8 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/rust-alloc", Kinds: []fact.Kind{fact.RustAlloc}, If: func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Large },
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} of RAM",
-		Means:    "Rust's allocator asked the system for {asked} of RAM and was refused. A vector that grows often doubles, so the old one may be there as well. What else the program holds is not in the line.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM",
+		Means: "Rust's allocator asked the system for {asked} of RAM and was refused. A vector that grows often doubles, so the old one may be there as well. What else the program holds is not in the line.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Use a smaller input or fewer threads", Told: "A smaller file or batch; `RAYON_NUM_THREADS=4` if it uses rayon (threads often hold buffers). In your own code: `Vec::with_capacity`, or chunks instead of one vector.", Cost: "Time"},
@@ -185,10 +176,9 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/flipped-bits", Kinds: []fact.Kind{fact.RustAlloc, fact.NativeAlloc, fact.PlainHost}, If: flippedBits, Figures: flippedFigures,
-		Cause: cause.SoftwareBug, Weight: cause.Strong,
-		Headline: "asked for {asked}: a small size with high bits set",
-		Means:    "The size is {small} bytes plus {high}: {bits} set among zeros in its upper half. Overwritten memory gives such sizes, and so does unstable RAM or an unstable processor: then the same job fails elsewhere next time, often with another error.",
-		Not:      "More RAM or swap: no machine has {asked}.",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "asked for {asked}: a small size with high bits set",
+		Means: "The size is {small} bytes plus {high}: {bits} set among zeros in its upper half. Overwritten memory gives such sizes, and so does unstable RAM or an unstable processor: then the same job fails elsewhere next time, often with another error.",
+		Not:   "More RAM or swap: no machine has {asked}.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Run it twice more", Told: "If it fails at another place or with another error, test the machine: RAM overnight (MemTest86, Windows: `mdsched`), XMP, EXPO and overclocking off, a new BIOS (Intel's 13th and 14th generation: microcode 0x12B or later).", Cost: "Free"},
 			{Fix: "upgrade_version", Title: "If it fails at the same place: update the program", Told: "Delete its caches and build folder, take its newest version, and report it with this number.", Cost: "Some minutes"},
@@ -197,9 +187,8 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted {asked} of RAM in one piece",
-		Means:    "One request of {asked}: either a wrong length (a damaged or unexpected file, a count read from the wrong place, a subtraction below zero), or the whole input at once. The line does not say which; a small, known good input does.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted {asked} of RAM in one piece",
+		Means: "One request of {asked}: either a wrong length (a damaged or unexpected file, a count read from the wrong place, a subtraction below zero), or the whole input at once. The line does not say which; a small, known good input does.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "If it runs, the first input is damaged, in another format, or too large: check its size and download it again. If it fails as well, it is a bug.", Cost: "A few minutes"},
 			{Fix: "upgrade_version", Title: "If it is a bug: update, and get a backtrace", Kind: "env", Text: "export RUST_BACKTRACE=1", Told: "The backtrace names the function that asked; report it with the number.", Cost: "A few minutes"},

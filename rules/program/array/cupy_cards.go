@@ -19,10 +19,9 @@ var partsOnCard = cause.Cure{Fix: "lower_batch_size", Title: "Process one part a
 var cupyCards = []cause.Card{
 	{
 		ID: "cupy/limit", Kinds: []fact.Kind{fact.CuPyAlloc}, If: hasLimit,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "reached the limit of its own pool, {limit}",
-		Means:    "CuPy's pool was at its own limit of {limit} when it was asked for {asked} more. CuPy has no limit by default: it was set with `set_limit` or the variable `CUPY_GPU_MEMORY_LIMIT`. The card itself may have more free; `nvidia-smi` shows it.",
-		Not:      "Closing other programs: the limit is this pool's own.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached the limit of its own pool, {limit}",
+		Means: "CuPy's pool was at its own limit of {limit} when it was asked for {asked} more. CuPy has no limit by default: it was set with `set_limit` or the variable `CUPY_GPU_MEMORY_LIMIT`. The card itself may have more free; `nvidia-smi` shows it.",
+		Not:   "Closing other programs: the limit is this pool's own.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise or remove the pool's limit", Told: "Change it where it was set, or at the start of the program:", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(fraction=0.95)   # of the card; size=0: no limit", Cost: "Less of the card for other programs"},
 			{Fix: "empty_cache", Title: "Avoid temporary arrays", Told: "In place: `a += b`, `cupy.multiply(a, b, out=a)`, or `@cupy.fuse()` over a function of element-wise steps. `del` what is no longer needed.", Cost: "None"},
@@ -33,9 +32,8 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/others", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolSmall(c) && !calls.AtLeast(2*units.GiB)(c) },
-		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "was refused {asked}, with almost nothing of its own on the card",
-		Means:    "By the figure in brackets, this process's pool holds next to nothing. So CuPy does not fill the card: another process does, or another library in this one (PyTorch, TensorFlow and JAX keep what they took).",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "was refused {asked}, with almost nothing of its own on the card",
+		Means: "By the figure in brackets, this process's pool holds next to nothing. So CuPy does not fill the card: another process does, or another library in this one (PyTorch, TensorFlow and JAX keep what they took).",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
 			{Fix: "empty_cache", Title: "Free the memory of other libraries in this process", Kind: "python", Text: "torch.cuda.empty_cache()   # PyTorch; JAX: XLA_PYTHON_CLIENT_PREALLOCATE=false before the start", Cost: "a little time"},
@@ -56,9 +54,8 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/spacy", Kinds: []fact.Kind{fact.CuPyAlloc}, Said: []string{"spacy/training/", "spacy/pipeline/", "thinc/layers/", "thinc/backends/", "spacy/language.py"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory: {asked} more did not fit",
-		Means:    "spaCy's layers (thinc) compute on CuPy. The batch and its longest text decide the need; one very long document can be enough.[[ This process's pool held {mine} already.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory: {asked} more did not fit",
+		Means: "spaCy's layers (thinc) compute on CuPy. The batch and its longest text decide the need; one very long document can be enough.[[ This process's pool held {mine} already.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size in config.cfg", Cost: "slower", Ways: []cause.Way{
 				{For: "Training", Text: "`[training.batcher] size` half of its present value (words for `batch_by_padded` and `batch_by_words`), `discard_oversize = true`; `[training] accumulate_gradient = 3` keeps the effect; with a transformer `[components.transformer] max_batch_items` at a quarter (4096 by default)."},
@@ -71,10 +68,9 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py", "cuml.", "cuml/", "umap.pyx"},
-		Cause: cause.LeakedProcess, Weight: cause.Fair,
-		Headline: "or cuDF found the card full (RMM)",
-		Means:    "RMM gives the RAPIDS libraries their memory. It asked the driver, and the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies. `nvidia-smi` before the start shows which.",
-		Not:      "More RAM alone: without managed memory nothing spills into it.",
+		Cause: cause.LeakedProcess, Weight: cause.Fair, Headline: "or cuDF found the card full (RMM)",
+		Means: "RMM gives the RAPIDS libraries their memory. It asked the driver, and the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies. `nvidia-smi` before the start shows which.",
+		Not:   "More RAM alone: without managed memory nothing spills into it.",
 		Cures: []cause.Cure{
 			lookAtCard,
 			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
@@ -84,9 +80,8 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory (Chainer): {asked} more did not fit",
-		Means:    "In training, the activations of all layers stay on the card until the backward pass, and they grow with batch and image size. {asked} is the request that no longer fitted. `nvidia-smi` shows what other programs hold.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (Chainer): {asked} more did not fit",
+		Means: "In training, the activations of all layers stay on the card until the backward pass, and they grow with batch and image size. {asked} is the request that no longer fitted. `nvidia-smi` shows what other programs hold.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`--batchsize` of Chainer's examples, otherwise the size given to the iterator (`SerialIterator(train, 8)`).", Cost: "Slower; perhaps another learning rate"},
 			{Fix: "lower_resolution", Title: "Use smaller images or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
@@ -96,9 +91,8 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && calls.AtLeast(80*units.GiB)(c) },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "was asked for {asked} in one piece",
-		Means:    "One array, or one temporary of an expression, was to be {asked}. Usually broadcasting makes it: an extra axis (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "was asked for {asked} in one piece",
+		Means: "One array, or one temporary of an expression, was to be {asked}. Usually broadcasting makes it: an extra axis (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the shapes before that line", Told: "Their product after broadcasting, times 8 bytes (complex128: 16), should be near {asked}; the side that surprises you is wrong.", Kind: "python", Text: "print(a.shape, b.shape, cp.broadcast(a, b).shape)   # a, b: its operands", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If summed afterwards: use `einsum`", Told: "A sum of a product needs no product in memory; your own axes as indices:", Kind: "python", Text: "y = cp.einsum(\"ik,kj->ij\", a, b)   # in place of (a[:, :, None] * b[None]).sum(1)", Cost: "Some rewriting"},
@@ -107,10 +101,11 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
 	},
 	{
-		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && poolLarge(c) && !calls.AtLeast(256*units.MiB)(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: poolTaken,
-		Headline: "filled most of the card itself: {asked} more did not fit",
-		Means:    "This process's pool held {mine}, so it is itself the main user of the card; {asked} is only the request that no longer fitted.[[ {age}]] Either one step needs too much, or arrays are kept from one step to the next: then memory climbs until it fails.",
+		ID: "cupy/own", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool {
+			return noLimit(c) && poolLarge(c) && ledger.Requested(c)*6 <= c.F().Allocated.Bytes
+		},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: poolTaken, Headline: "ran out of graphics memory: {asked} more did not fit beside the {mine} that it holds",
+		Means: "This process's own pool held {mine}; {asked} is only the request that no longer fitted.[[ {age}]] Either one step needs too much, or arrays are kept from one step to the next: then memory climbs until it fails.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, or process parts", Cost: "slower", Ways: []cause.Way{
 				{For: "Training", Text: "half the batch, by the program's own option (Chainer and ESPnet: `--batchsize`, `--batch-size`), and a limit on the longest sample."},
@@ -123,10 +118,9 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "had no room for {asked} more on the card",
-		Figures:  poolTaken,
-		Means:    "[[{brackets} ]]Expressions make temporary arrays: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} may be a temporary. `nvidia-smi` shows what other programs hold.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "had no room for {asked} more on the card",
+		Figures: poolTaken,
+		Means:   "[[{brackets} ]]Expressions make temporary arrays: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} may be a temporary. `nvidia-smi` shows what other programs hold.",
 		Cures: []cause.Cure{
 			partsOnCard,
 			{Fix: "half_precision", Title: "Use float32 instead of float64", Kind: "python", Text: "x = cp.asarray(x, dtype=cp.float32)   # NumPy arrays are float64 unless told otherwise", Cost: "Seven digits instead of sixteen"},
@@ -140,10 +134,9 @@ var cupyCards = []cause.Card{
 var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: calls.AtLeast(cause.Absurd),
-		Cause: cause.SoftwareBug, Weight: cause.Decisive,
-		Headline: "asked for a buffer of an impossible size",
-		Means:    "No machine has that much memory. A size was computed wrongly: by the node in this version, by the exported model, or from an input shape that it does not expect.",
-		Not:      "More memory or arena settings: the size itself is wrong.",
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for a buffer of an impossible size",
+		Means: "No machine has that much memory. A size was computed wrongly: by the node in this version, by the exported model, or from an input shape that it does not expect.",
+		Not:   "More memory or arena settings: the size itself is wrong.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Try another version of ONNX Runtime", Told: "Note the present one first (`pip show onnxruntime-gpu`); take the newest, or the one before if it is the newest. Without a card the package is `onnxruntime`.", Kind: "shell", Text: "pip install --upgrade onnxruntime-gpu", Cost: "A few minutes"},
 			{Fix: "fix_shape", Title: "Compare the input with the model's input", Told: "Give it the shape and type that the model states, above 0 on every side:", Kind: "python", Text: "print([(i.name, i.shape, i.type) for i in session.get_inputs()])", Cost: "Free"},
@@ -153,10 +146,9 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "reached the limit of its arena: {free} left, {asked} wanted",
-		Means:    "ONNX Runtime's arena reached the limit that the program gave it (`gpu_mem_limit`): {free} of it was left and {asked} was wanted. The card itself may have more free. The arena grows in powers of two by default, so part of it may be unused.",
-		Not:      "Closing other programs: the limit is the arena's own.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "reached the limit of its arena: {free} left, {asked} wanted",
+		Means: "ONNX Runtime's arena reached the limit that the program gave it (`gpu_mem_limit`): {free} of it was left and {asked} was wanted. The card itself may have more free. The arena grows in powers of two by default, so part of it may be unused.",
+		Not:   "Closing other programs: the limit is the arena's own.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise gpu_mem_limit", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "Less of the card for other programs"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size per `run()`", Kind: "text", Text: "Split the first side of the input: run the samples in two or four calls.", Cost: "More calls"},
@@ -165,9 +157,8 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return calls.Crumb(c) && c.Backend == "" },
-		Cause: cause.HostMemory, Weight: cause.Fair,
-		Headline: "was refused even {asked}: memory was nearly full",
-		Means:    "{asked} is very little, so this node is not what filled memory. The allocator has the same name for RAM and for the card, and the line does not say which: look at both. Each session keeps an arena that grows to its largest run and does not shrink.",
+		Cause: cause.HostMemory, Weight: cause.Fair, Headline: "was refused even {asked}: memory was nearly full",
+		Means: "{asked} is very little, so this node is not what filled memory. The allocator has the same name for RAM and for the card, and the line does not say which: look at both. Each session keeps an arena that grows to its largest run and does not shrink.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Use one session and fewer threads", Told: "In an app: its number of threads or execution workers. In your own code: one `InferenceSession` for all threads, with `enable_cpu_mem_arena = False`.", Kind: "python", Text: "options = onnxruntime.SessionOptions()\noptions.enable_cpu_mem_arena = False   # RAM goes back after each run\nsession = onnxruntime.InferenceSession(path, options, providers=providers)", Cost: "Some speed"},
 			{Fix: "close_other_apps", Title: "Check whether RAM or the card is full", Ways: []cause.Way{
@@ -180,9 +171,8 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "had no room for a buffer of {asked} in one node",
-		Means:    "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which; `nvidia-smi` while it runs shows it. By default the arena grows in powers of two, so it may ask for more than the node needs.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room for a buffer of {asked} in one node",
+		Means: "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which; `nvidia-smi` while it runs shows it. By default the arena grows in powers of two, so it may ask for more than the node needs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the buffer, half the length a half to a quarter; possible if the model's input size is free (names in its shape, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "Run one sample at a time", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", Cost: "More calls"},
@@ -192,9 +182,8 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "had no room on the card for a buffer of {asked} in one node",
-		Means:    "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two defaults add to it: the arena grows in powers of two, and the search for the fastest convolution takes large workspaces. The message does not say what else is on the card.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room on the card for a buffer of {asked} in one node",
+		Means: "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two defaults add to it: the arena grows in powers of two, and the search for the fastest convolution takes large workspaces. The message does not say what else is on the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use a smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size per `run()`", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},

@@ -21,9 +21,8 @@ var (
 var forkCards = []cause.Card{
 	{
 		ID: "other/fork", Kinds: []fact.Kind{fact.PythonMemory}, Said: forking,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not start a worker process: no memory for `fork`",
-		Means:    "`fork` failed, which starts a worker as a copy of this process. The kernel wants room for all memory that the parent may write to, though hardly a page is copied. So a large parent is refused even if RAM looks free.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start a worker process: no memory for `fork`",
+		Means: "`fork` failed, which starts a worker as a copy of this process. The kernel wants room for all memory that the parent may write to, though hardly a page is copied. So a large parent is refused even if RAM looks free.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`num_workers=0` (or `Pool(1)`) shows whether it is that; then 1 or 2. Start the workers before large arrays are loaded, and memory-map the data. Python 3: `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Slower data loading"},
 			overcommits,
@@ -34,9 +33,8 @@ var forkCards = []cause.Card{
 	},
 	{
 		ID: "other/start-program", Kinds: []fact.Kind{fact.PythonMemory}, Said: startsProgram,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not start another program: no memory for `fork`",
-		Means:    "The script started a program (`subprocess`, `os.system`), and the system refused the `fork` that comes first. The kernel wants room for all memory that the script may write to, so the size of this script counts, not that of the program.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start another program: no memory for `fork`",
+		Means: "The script started a program (`subprocess`, `os.system`), and the system refused the `fork` that comes first. The kernel wants room for all memory that the script may write to, so the size of this script counts, not that of the program.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Start the program before loading data", Told: "Or from a small helper process that is started first. Python 3.10 and later use `vfork` on Linux, which needs no such room: `python --version`.", Cost: "Some rewriting"},
 			overcommits,

@@ -47,21 +47,19 @@ var (
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "had no room on the card for the compiled code",
-		Means:    "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "had no room on the card for the compiled code",
+		Means: "XLA compiled the function and could not load its code (the CUBIN, some MB) onto the card. Code lies outside JAX's pool, which takes three quarters of the card at the first use. So the rest was full: another process, a second notebook with its own pool, or PyTorch or TensorFlow in this one.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Kind: "env", Told: "Before JAX is imported (in a notebook: restart the kernel first).", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.6   # 0.75 by default; XLA_PYTHON_CLIENT_PREALLOCATE=false: no pool"},
-			endHolder,
-			{Fix: "restart_session", Title: "Restart the kernel, one notebook per card", Cost: "the session is lost", Told: "Each process that imports JAX takes a pool of its own."},
+			{Fix: "limit_framework_preallocation", Title: "Make JAX's pool smaller", Cost: "less for arrays", Told: "It takes 0.75 of the card by default. Before JAX is imported:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.6")},
+			lookAtCard,
+			{Fix: "restart_session", If: inNotebook, Title: "Shut down other notebooks' kernels", Cost: "the session is lost", Told: "Each process that uses JAX takes a pool of its own, and a closed tab keeps its kernel. Then restart this kernel."},
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
-		Cause: cause.LeakedProcess, Weight: cause.Likely,
-		Headline: "found the card full: even {asked} was refused",
-		Means:    "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
+		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
+		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder, jaxNoPool,
 			{Fix: "lower_batch_size", Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
@@ -71,9 +69,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "needs more memory than the device has, even with rematerialization",
-		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needs more memory than the device has, even with rematerialization",
+		Means: "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
@@ -82,28 +79,37 @@ var jaxCards = []cause.Card{
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
 	},
 	{
+		ID: "jax/step-beyond", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"train_step", "update_step", "(jvp(", "value_and_grad"}, If: calls.AtLeast(96 * units.GiB),
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: resultFigures, Headline: "wanted {asked} at once for a training step, more than most cards have",
+		Means: "XLA asks for all temporaries of a compiled step in one request: {asked}. In training most of it is activations, which grow with the batch per device and with the image size or length.[[ {listed}]] A config written for many devices can put its whole batch on one.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower the batch size per device", Told: "`batch_size` in the config, or the program's option: an eighth of its present value as a test, then up. It is divided over the devices, so fewer devices need a smaller one. Accumulate gradients to keep the effective batch.", Cost: "Slower"},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing (`remat`)", Told: "The program's option for it, or in the model, with Flax:", Kind: "python", Text: "Block = nn.remat(Block)   # your own layer; plain functions: jax.checkpoint(f)", Cost: "About a quarter more time per step"},
+			{Fix: "mixed_precision", Title: "Compute in bfloat16, on smaller inputs", Told: "bfloat16 halves float32 activations; half the width and height, or half the length, needs a quarter to a half.", Cost: "Detail"},
+		},
+		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc", "flax/linen/transforms.py"},
+	},
+	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.AtLeast(96 * units.GiB),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted {asked} at once, more than most cards have",
-		Means:    "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant. The shapes show which.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted {asked} at once, more than most cards have",
+		Means: "One compiled program asked for {asked}. Usually a `vmap` or a broadcast computes every pair of rows at once, the input is very long, or one side of an array is far larger than meant.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute in pieces, or use a smaller input", Cost: "Slower", Ways: []cause.Way{
+				{For: "A program that you only start", Text: "a shorter or smaller input; or half of its batch, chunk or length option"},
 				{For: "Your own code", Text: "`jax.lax.map(f, x, batch_size=256)` in place of `jax.vmap(f)(x)`; old versions of JAX have no `batch_size` there"},
-				{For: "Another program", Text: "a smaller or shorter input, or its option for batch, chunk or length"},
 			}},
-			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
+			{Fix: "fix_shape", Title: "Your own code: print the shapes", Told: "`f` and `x`: the function that failed and its input.", Kind: "python", Text: "print(jax.tree.map(jnp.shape, x), jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
 			{Fix: "gradient_checkpointing", Title: "If it is a gradient: use `jax.checkpoint`", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for the results of one call: {out}",
-		Means:    "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
-		Not:      "Checkpointing inside the function: the results keep their size.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the results of one call: {out}",
+		Means: "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
+		Not:   "Checkpointing inside the function: the results keep their size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Compute in parts, and move each to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
+			{Fix: "lower_batch_size", Title: "Compute fewer samples or steps per call", Told: "In a program that you only start: fewer samples, steps or recycles, or a shorter input. In your own code, loop over parts and move each to RAM:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
 			{Fix: "cpu_offload", Title: "Compute this call on the CPU", Told: "Your call in place of `f(x)`:", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
 			{Fix: "fix_shape", Title: "Return less", Told: "Return from a scan only what you use afterwards, such as a sum or the last value; leave out what is only for diagnosis (a log-likelihood or an image for each draw).", Cost: "None"},
 			{Fix: "restart_session", Title: "In a notebook: free what earlier cells hold", Told: "`del` their arrays, or restart the kernel and load only what this call needs.", Cost: "What was computed"},
@@ -112,9 +118,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: calls.AtLeast(cause.Crumb),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for the temporaries of a compiled function: {asked}",
-		Means:    "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the temporaries of a compiled function: {asked}",
+		Means: "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
@@ -140,9 +145,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "had no room for {asked} on the device",
-		Means:    "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room for {asked} on the device",
+		Means: "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
 		Cures: []cause.Cure{
 			runtimeFirst,
 			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
@@ -153,22 +157,21 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
-		Means:    "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
+		Means: "The compiler refused the program before it ran. The list under the message shows a buffer with two equal long sides, most likely queries by keys of an attention. It quadruples when the length doubles.",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
-			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Use the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
-			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Kind: "text", Text: "Halve the global batch or use twice the chips; the first number of the shape becomes half.", Cost: "Slower per sample"},
+			{Fix: "lower_context", Title: "Halve the sequence length", Told: "Half of the maximum length, in the config of the model or trainer: that buffer becomes a quarter.", Cost: "Less context per sample"},
+			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "The model's own option for flash (splash) attention; in your own code `jax.experimental.pallas.ops.tpu.flash_attention`. It does not store the matrix of queries by keys.", Cost: "None for quality; usually faster"},
+			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "The trainer's own option, or `block = jax.checkpoint(block)` (Flax: `nn.remat(Block)`): the layers no longer keep such a matrix each.", Cost: "About a quarter more time per step"},
+			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Told: "Half the global batch, or the same on twice the chips.", Cost: "Slower per sample"},
 		},
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
 	},
 	{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
-		Means:    "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
+		Means: "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, batch or cache", Ways: []cause.Way{
 				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that"},
@@ -182,23 +185,22 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures,
-		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures, Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, KV cache, inputs. A smaller batch hardly changes those; shard them or make them smaller.[[ {copy}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.sharding.Mesh(np.array(jax.devices()), (\"fsdp\",))\nspec = jax.sharding.PartitionSpec(\"fsdp\")   # where the first side divides\nparams = jax.device_put(params, jax.sharding.NamedSharding(mesh, spec))", Cost: "More chips"},
-			{Fix: "half_precision", Title: "Use bfloat16 parameters", Told: "Half of their size if they are float32 now. In training, Adam's two moments take twice the parameters again, Adafactor hardly anything.", Cost: "Care with the optimizer"},
-			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "In 16 bit the weights take 2 GB for each billion parameters; training with Adam takes several times that.", Cost: "Quality"},
+			{Fix: "half_precision", Title: "Use bfloat16 parameters", If: when.Not((*ledger.Case).Training), Told: "Half of their size if they are float32 now. Load them in the type that the model computes in, so that no second copy is made.", Cost: "None as a rule"},
+			{Fix: "half_precision", If: (*ledger.Case).Training, Title: "Use Adafactor, bfloat16 parameters", Told: "Adam's two moments take twice the parameters, Adafactor hardly anything; bfloat16 is half of float32 parameters.", Cost: "Care with the optimizer"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "In 16 bit the weights take 2 GB for each billion parameters, in 32 bit 4.", Cost: "Quality"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
 	{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures,
-		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. While loading or using a model that is weights, cache and activations together. A usual reason is that weights lie whole on every chip instead of being sharded.[[ {unknown}]]",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. While loading or using a model that is weights, cache and activations together. A usual reason is that weights lie whole on every chip instead of being sharded.[[ {unknown}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
 			{Fix: "lower_context", Title: "Use a shorter context, fewer frames or prompts", Told: "Half the length halves the cache; attention without a fused kernel needs a quarter.", Cost: "Less context"},
@@ -207,11 +209,26 @@ var jaxCards = []cause.Card{
 		Sources: []string{jaxMemory, "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
 	{
+		ID: "jax/tpu-table", Kinds: []fact.Kind{fact.TPUCompile}, Said: []string{"HLO temp"}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" is temporaries; the list of the largest allocations below it shows which layer makes them.",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Shrink the first buffer of that list", Ways: []cause.Way{
+				{For: "Its first side is the batch or a count", Text: "half the batch (particles, points) per chip, or the same on twice the chips"},
+				{For: "\"Extra memory due to padding\" is most of it", Text: "a TPU stores arrays in tiles (`T(8,128)`), so a last side of 4 takes the room of 128: transpose the array before that op so that a long side is last"},
+				{For: "A length or size", Text: "a shorter or smaller input; attention without a fused kernel grows with the square of the length"},
+			}, Cost: "Slower, or some rewriting"},
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Shard over more chips", Told: "The program's option for its mesh, or `jax.sharding.NamedSharding` in your own code: each chip holds its part.", Cost: "More chips"},
+		},
+		Sources: []string{"https://openxla.org/xla/tiled_layout", jaxMemory},
+	},
+	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
-		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
-		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
-		Not:      "Restarting: the compiler adds up sizes before anything runs.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its temporaries and activations, and {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per chip", Ways: []cause.Way{
 				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink with it"},
@@ -226,7 +243,7 @@ var jaxCards = []cause.Card{
 
 // tpuFigures are the shares of XLA's table, and what is too much.
 func tpuFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": ""}
+	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": "", "copy": ""}
 	for _, name := range [...]string{"program", "arguments"} {
 		if x, ok := c.Fact("tpu_" + name); ok && x.Size != nil {
 			out[name] = units.Amount(x.Size.Bytes)
@@ -235,8 +252,11 @@ func tpuFigures(c *ledger.Case) map[string]string {
 			}
 		}
 	}
+	if program, arguments := ledger.Sized(c, "tpu_program"), ledger.Sized(c, "tpu_arguments"); arguments > 0 && 4*program > 3*arguments && program <= arguments+arguments/10 {
+		out["copy"] = "Its temporaries, " + out["program"] + ", are nearly as much: often a second copy of the parameters in another type."
+	}
 	if out["arguments"] == "" {
-		out["unknown"] = "XLA's table of `program` (temporaries, activations) and `arguments` (parameters, state, inputs), where the log has it, shows which is larger."
+		out["unknown"] = "The log does not say how much of it is parameters and state, and how much activations."
 	}
 	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
 		out["over"] = c.Shortfall.String()
@@ -258,12 +278,14 @@ func mostlyResults(c *ledger.Case) bool {
 
 // resultFigures are what a function returns, of the table that XLA prints.
 func resultFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": ""}
+	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": "", "listed": ""}
 	if out["scratch"] = "hardly anything"; c.F().ComputeBuffer != nil {
 		out["scratch"] = c.F().ComputeBuffer.String()
 	}
 	shape, _ := c.Fact("xla_shape")
-	out["shape"] = shape.Text
+	if out["shape"] = shape.Text; shape.Text != "" {
+		out["listed"] = "One buffer in its list is " + shape.Text + "."
+	}
 	if at, ok := c.Fact("xla_source_line"); ok && at.Count != nil {
 		out["shape"] += " (line " + at.Count.Text + " of its source)"
 	}

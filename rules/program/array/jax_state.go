@@ -82,9 +82,8 @@ var (
 var jaxStateCards = []cause.Card{
 	{
 		ID: "jax/handle", Kinds: []fact.Kind{fact.TFHandle, fact.XLAAlloc}, Said: handles, If: func(c *ledger.Case) bool { return c.Framework == "jax" || c.Says("jax") },
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "could not start a CUDA library, probably for lack of memory",
-		Means:    "cuDNN, cuBLAS and cuSOLVER need some hundred MB outside JAX's pool. The pool takes 75 % of the card at the start, so the rest was probably full: another process, TensorFlow or PyTorch in this one, or a share above .90. The same message comes from a library that does not match jaxlib.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not start a CUDA library, probably for lack of memory",
+		Means: "cuDNN, cuBLAS and cuSOLVER need some hundred MB outside JAX's pool. The pool takes 75 % of the card at the start, so the rest was probably full: another process, TensorFlow or PyTorch in this one, or a share above .90. The same message comes from a library that does not match jaxlib.",
 		Cures: []cause.Cure{
 			runtimeFirst, jaxNoPool, endHolder,
 			{Fix: "upgrade_version", Title: "If the card is empty: match the libraries", Cost: "half an hour", Told: "`pip install -U \"jax[cuda12]\"` brings its own CUDA and cuDNN; an `LD_LIBRARY_PATH` to other ones overrides them."},
@@ -93,9 +92,8 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/state", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: stateWords, If: onGPU, Unsaid: []string{"openpi/"},
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while making parameters or optimizer state",
-		Means:    "The traceback is in the code that makes parameters or optimizer state.[[ {asked} is one request of it.]] In 32 bit with Adam a parameter takes 4 bytes, its two moments 8, its gradient 4 and a running average (EMA) 4 more: 16 to 20 GB for each billion. If that fits the card, something else holds a part of it.",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while making parameters or optimizer state",
+		Means: "The traceback is in the code that makes parameters or optimizer state.[[ {asked} is one request of it.]] In 32 bit with Adam a parameter takes 4 bytes, its two moments 8, its gradient 4 and a running average (EMA) 4 more: 16 to 20 GB for each billion. If that fits the card, something else holds a part of it.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Use LoRA, frozen layers or Adafactor", Cost: "perhaps quality", Told: "LoRA or frozen parts, where the program has them (`optax.masked` leaves frozen ones without moments); no EMA. `optax.adafactor` keeps hardly any state."},
 			{Fix: "shard_training", Title: "Shard the state over several cards", Cost: "more cards", Told: "An `fsdp` axis of the mesh, or the program's option for it; initialise with `jax.jit(init, out_shardings=...)`, so that it is never whole on one card."},
@@ -106,9 +104,8 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/restore", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: restoreWords, Unsaid: stateWords, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while loading parameters",
-		Means:    "The traceback is in the code that reads a checkpoint.[[ {asked} is one request of it.]] Two copies can be there for a moment: the initialised parameters and those from the file, or 32 and 16 bit.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while loading parameters",
+		Means: "The traceback is in the code that reads a checkpoint.[[ {asked} is one request of it.]] Two copies can be there for a moment: the initialised parameters and those from the file, or 32 and 16 bit.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load one copy, in 16 bit", Cost: "hardly any loss", Told: "Cast to bfloat16 on the CPU while loading (`with jax.default_device(jax.devices(\"cpu\")[0]):` around it), then `jax.device_put` once; transformers: `from_pretrained(..., _do_init=False)`. Do not initialise on the card what is then overwritten: `jax.eval_shape` gives the shapes."},
 			{Fix: "shard_training", Title: "Restore it sharded over several cards", Cost: "more cards", Told: "Orbax reads each part where its sharding says; a mesh with one device puts all on one."},
@@ -120,9 +117,8 @@ var jaxStateCards = []cause.Card{
 		ID: "jax/copied", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: putWords, If: func(c *ledger.Case) bool {
 			return onGPU(c) && calls.AtLeast(units.GiB/2)(c) && calls.OwnLineHas(c, putWords...)
 		},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "had no room on the card for one array of {asked}",
-		Means:    "The line that failed makes an array on the card from data in RAM: {asked} in one piece. JAX takes 75 % of a card by default, and what is on it already counts.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "had no room on the card for one array of {asked}",
+		Means: "The line that failed makes an array on the card from data in RAM: {asked} in one piece. JAX takes 75 % of a card by default, and what is on it already counts.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep it in NumPy, send parts to the card", Cost: "Copies", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; stays on disk or in RAM\nfor i in range(0, len(x), 4096):\n    out.append(np.asarray(f(jnp.asarray(x[i:i + 4096]))))   # f: your jitted function"},
 			{Fix: "half_precision", Title: "Use a smaller type", Cost: "digits", Told: "`x.astype(np.float16)`, or uint8 for pixels, before it goes to the card. JAX makes float64 32-bit on the way unless x64 is on."},
@@ -133,9 +129,8 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/pairs", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return jaxPairs(c) && calls.AtLeast(units.GiB)(c) }, Figures: jaxPairFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "wanted every pair of {n} items at once: {asked}",
-		Means:    "[[The largest buffer in XLA's list is {shape}. ]]{asked} has room for each of {n} items with each. A product of a matrix with its own transpose, a broadcast such as `x[:, None] - x[None, :]`, a kernel or distance matrix, or two nested `vmap` make that. Twice the items need four times as much.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "wanted every pair of {n} items at once: {asked}",
+		Means: "[[The largest buffer in XLA's list is {shape}. ]]{asked} has room for each of {n} items with each. A product of a matrix with its own transpose, a broadcast such as `x[:, None] - x[None, :]`, a kernel or distance matrix, or two nested `vmap` make that. Twice the items need four times as much.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Compute a block of rows at a time", Cost: "slower", Told: "[[{rows} rows are about 1 GiB. ]]Reduce each block (sum, nearest) before the next; old versions of JAX have no `batch_size` there:", Kind: "python", Text: "out = jax.lax.map(lambda a: f(a, x), x, batch_size=256)   # f: one row against all"},
 			{Fix: "fix_shape", Title: "Distances: avoid the array of differences", Cost: "some digits", Kind: "python", Text: "d2 = (x**2).sum(-1)[:, None] + (x**2).sum(-1) - 2 * x @ x.T   # n x n, without the side for coordinates"},
@@ -145,9 +140,8 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/numpyro", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: []string{"numpyro/infer/"}, If: onGPU,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for[[ {asked} of]] a NumPyro run",
-		Means:    "NumPyro compiles the whole run and keeps on the card what it collects: samples x chains x the sizes of all sites, deterministic ones too. `Predictive` with `parallel=True` makes every draw at once. Gradients keep the values of the model for each chain.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for[[ {asked} of]] a NumPyro run",
+		Means: "NumPyro compiles the whole run and keeps on the card what it collects: samples x chains x the sizes of all sites, deterministic ones too. `Predictive` with `parallel=True` makes every draw at once. Gradients keep the values of the model for each chain.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Draw fewer samples at a time", Cost: "slower", Told: "`MCMC(..., num_samples=200, thinning=2, chain_method=\"sequential\")`; more by further runs from `mcmc.post_warmup_state = mcmc.last_state`, each copied to RAM first (`jax.device_get(mcmc.get_samples())`). Prediction: over parts of the samples."},
 			{Fix: "fix_shape", Title: "Collect fewer sites", Cost: "none", Told: "Leave out `numpyro.deterministic` of large arrays, and sites of the size of the data; compute them afterwards for a few draws."},
@@ -158,9 +152,8 @@ var jaxStateCards = []cause.Card{
 	},
 	{
 		ID: "jax/whole-training", Kinds: []fact.Kind{fact.XLAAlloc}, Said: scanWords, If: when.All(onGPU, calls.AtLeast(units.GiB)), Figures: resultFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "had no room for a training run compiled as one call",
-		Means:    "The call runs the training as one program, often several seeds side by side (`vmap`).[[ By XLA's table, what it returns takes {out}, computing it {scratch} more.]] Seeds, environments and the replay buffer multiply both, and a scan keeps what it returns for every step.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for a training run compiled as one call",
+		Means: "The call runs the training as one program, often several seeds side by side (`vmap`).[[ By XLA's table, what it returns takes {out}, computing it {scratch} more.]] Seeds, environments and the replay buffer multiply both, and a scan keeps what it returns for every step.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the number of seeds and environments", Cost: "more runs", Told: "The config's own names: number of seeds 1 (JaxMARL, PureJaxRL: `NUM_SEEDS`), then half of `NUM_ENVS`, `NUM_STEPS` and the buffer (`BUFFER_SIZE`), then the hidden size. Seeds can run one after another."},
 			{Fix: "fix_shape", Title: "Return less from the scan", Cost: "none", Told: "Only the metrics that you plot, averaged; not observations, states or a buffer. `jax.debug.callback` passes them to the host as they come."},
@@ -179,10 +172,9 @@ var OpenPI = program.Program{
 	Cards: []cause.Card{
 		{
 			ID: "openpi/state", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: []string{"in init_train_state", "init_train_state("},
-			Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-			Headline: "ran out of memory while making weights and optimizer state",
-			Means:    "It failed in `init_train_state`, which makes weights, Adam's moments and the running average (EMA).[[ {asked} is one request of it.]] The README asks for more than 70 GB for full fine-tuning and 22.5 GB with LoRA, on an empty card.",
-			Not:      "A smaller `--batch-size`: weights and optimizer state do not depend on it.",
+			Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while making weights and optimizer state",
+			Means: "It failed in `init_train_state`, which makes weights, Adam's moments and the running average (EMA).[[ {asked} is one request of it.]] The README asks for more than 70 GB for full fine-tuning and 22.5 GB with LoRA, on an empty card.",
+			Not:   "A smaller `--batch-size`: weights and optimizer state do not depend on it.",
 			Cures: []cause.Cure{
 				{Fix: "use_lora", Title: "Use a LoRA config", Cost: "perhaps quality", Told: "One of `src/openpi/training/config.py` with `low_mem_finetune` in its name (such as `pi0_libero_low_mem_finetune`), or the same in your own: `paligemma_variant=\"gemma_2b_lora\"`, `action_expert_variant=\"gemma_300m_lora\"`, the `freeze_filter` of those, `ema_decay=None`."},
 				{Fix: "shard_training", Title: "Shard over several cards (`--fsdp-devices`)", Cost: "more cards", Told: "`fsdp_devices` in the config, `--fsdp-devices 2` on the command line: each card holds its part."},
@@ -193,9 +185,8 @@ var OpenPI = program.Program{
 		},
 		{
 			ID: "openpi/step", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Unsaid: []string{"in init_train_state", "init_train_state("}, If: calls.AtLeast(cause.Crumb),
-			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "had no room for a step[[: {asked}]]",
-			Means:    "The README asks for more than 70 GB for full fine-tuning, 22.5 GB with LoRA and 8 GB for inference, and JAX takes 75 % of the card by default.",
+			Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for a step[[: {asked}]]",
+			Means: "The README asks for more than 70 GB for full fine-tuning, 22.5 GB with LoRA and 8 GB for inference, and JAX takes 75 % of the card by default.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower per sample", Told: "`--batch-size` at half of its present value (32 by default), or `batch_size` in the config; it is divided over the cards."},
 				{Fix: "limit_framework_preallocation", Title: "Give JAX 90 % of the card", Cost: "none, alone on it", Kind: "env", Text: "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.9"},

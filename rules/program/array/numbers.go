@@ -35,7 +35,7 @@ func shape(q *explain.Question) *ledger.Explained {
 		return nil
 	}
 	out := &ledger.Explained{What: "are one array", Terms: append(dims, explain.Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
-	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch && !kernelShape(calls.Sides(q.C)) { // N of NHWC and NCHW
+	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch && !kernelShape(calls.Sides(q.C)) && !q.C.In("tf-object-detection") { // N of NHWC and NCHW
 		out.Terms[0].Name = "batch"
 		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
 	}

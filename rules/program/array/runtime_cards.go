@@ -81,9 +81,8 @@ var runtimeCards = []cause.Card{
 // arrowCard is about a column that grows in one buffer.
 var arrowCard = cause.Card{
 	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
-	Means:    "Arrow keeps each column in one buffer; a buffer that grows is moved into a larger one, and for a moment both are there.[[ The new one is {asked}.]] Large values (images, long texts) in a batch of rows, or all rows at once, make it that large. Each process (`num_proc`) has its own.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
+	Means: "Arrow keeps each column in one buffer; a buffer that grows is moved into a larger one, and for a moment both are there.[[ The new one is {asked}.]] Large values (images, long texts) in a batch of rows, or all rows at once, make it that large. Each process (`num_proc`) has its own.",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "Lower the rows per batch", Ways: []cause.Way{
 			{For: "Hugging Face datasets", Text: "`writer_batch_size=100` in `map` and `from_generator` (1000 rows by default), or `load_dataset(..., streaming=True)`, which does not hold it all"},
@@ -105,9 +104,8 @@ func ofTensorRT(c *ledger.Case) bool { return c.Near(tensor...) && !c.In("tensor
 // crowdedCards are TensorFlow's where the figures show that others hold the card.
 var crowdedCards = []cause.Card{{
 	ID: "tensorflow/others", Kinds: []fact.Kind{fact.TFAlloc}, If: heldByOthers, Figures: otherFigures,
-	Cause: cause.LeakedProcess, Weight: cause.Decisive,
-	Headline: "was refused {asked}: others hold {theirs} of the card",
-	Means:    "The driver counted {free} free of {total} when {asked} was refused, and TensorFlow held {own}. The other {theirs} belong to another process, or to another library in this one (JAX takes three quarters of the card at its start, PyTorch keeps what it had).[[ TensorFlow got only {limit} at its start, so the card was full before.]]",
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "was refused {asked}: others hold {theirs} of the card",
+	Means: "The driver counted {free} free of {total} when {asked} was refused, and TensorFlow held {own}. The other {theirs} belong to another process, or to another library in this one (JAX takes three quarters of the card at its start, PyTorch keeps what it had).[[ TensorFlow got only {limit} at its start, so the card was full before.]]",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "End what else holds the card", Told: "End an earlier run or another notebook's kernel. If the list shows only this process, another library in it holds the memory.", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
 		{Fix: "limit_framework_preallocation", Title: "With JAX in the process: turn off preallocation", Told: "Before the program starts; the second line is for TensorFlow itself.", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "a little fragmentation"},
@@ -140,11 +138,21 @@ func oneInBatch(c *ledger.Case) bool {
 func beyondCard(c *ledger.Case) bool { return total(c) > 0 && ledger.Requested(c) > total(c) }
 
 var beyondCards = []cause.Card{{
+	ID: "tensorflow/arguments", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"The byte size of input/output arguments"},
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory: the inputs and outputs of one compiled function exceed XLA's limit",
+	Means: "XLA, which TensorFlow, JAX and Reactant use, adds up the arrays that go into a compiled function and those that come out (\"The byte size of input/output arguments … exceeds the base limit\"). They alone exceed its limit, a share of the card, before any temporaries. Each output is a new array beside its input unless the input is donated.",
+	Not:   "Memory growth: the arrays themselves exceed the limit.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use smaller arrays, or process them in parts", Told: "Half the size or batch as a test, and 32 bit instead of 64. If the number in that line surprises you, print the shapes: one array is larger than meant.", Cost: "More calls"},
+		{Fix: "fix_shape", Title: "Let outputs reuse the inputs' memory", Told: "JAX, for arrays that you no longer need after the call:", Kind: "python", Text: "f = jax.jit(f, donate_argnums=0)   # the first argument is overwritten by an output of the same shape", Cost: "The input is gone afterwards"},
+		{Fix: "shard_training", Title: "Shard the arrays over several cards", Told: "JAX: a mesh and `jax.device_put(x, sharding)`; in other programs the option for sharding or data parallelism.", Cost: "More cards"},
+	},
+	Sources: []string{"xla/service/gpu/gpu_hlo_schedule.cc", "https://docs.jax.dev/en/latest/buffer_donation.html"},
+}, {
 	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard,
-	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-	Headline: "wanted {asked} in one piece, more than the card of {total}",
-	Means:    "{asked} exceeds the whole card, so it does not matter what else is on it ({free} was free). The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention without a fused kernel), batch x length x vocabulary (logits), or all pairs of items.",
-	Not:      "Ending other programs, memory fractions: the request exceeds the card.",
+	Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "wanted {asked} in one piece, more than the card of {total}",
+	Means: "{asked} exceeds the whole card, so it does not matter what else is on it ({free} was free). The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention without a fused kernel), batch x length x vocabulary (logits), or all pairs of items.",
+	Not:   "Ending other programs, memory fractions: the request exceeds the card.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Batch size 1, shorter length", Told: "Test a batch of 1 and half the length: half the size means the batch, a quarter the length. A server or trainer has options for both.", Cost: "Slower"},
 		{Fix: "fix_shape", Title: "Print the shapes", Told: "JAX: `f` and `x` are the function that fails and its input. TensorFlow: `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
@@ -158,11 +166,12 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: poolFigures,
 		Headline: "wanted {asked} for one tensor: most of its share of the card",
-		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: the first is usually the batch; others are image size, length, classes or all pairs of something.",
+		Means:    "One tensor of {asked} is [[most of the {limit} that TensorFlow may take, of which {used} was in use]]. Its shape in the message shows which side is large: {first}; others are image or volume size, channels, length, classes or all pairs of something.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first side of the shape is the batch, the tensor shrinks with it: `batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "slower"},
-			{Fix: "lower_resolution", Title: "Use a smaller input, patches or float16", Told: "Smaller or cropped images or volumes, shorter sequences; float16 is half of it; `tf.map_fn` or a loop over parts holds one part at a time.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Use a smaller input, or patches of it", Told: "Resample or crop the image or volume (half of each side is a quarter of an image, an eighth of a volume), or run the model on patches and join the results; shorter sequences likewise.", Cost: "detail"},
+			{Fix: "cpu_offload", If: when.Not((*ledger.Case).Training), Title: "Prediction only: run it on the CPU", Told: "RAM is usually larger than the card. Before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "-1"), Cost: "slower"},
 			{Fix: "fix_shape", Title: "If another side is unexpected: find its source", Told: "Print the shapes before that operation: `tile`, `repeat`, broadcasting of (n,1) with (n,), one-hot rows and all pairs multiply sides.", Cost: "free"},
 		},
 		Sources: []string{bfcAllocator},

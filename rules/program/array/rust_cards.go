@@ -47,10 +47,9 @@ func burnFigures(c *ledger.Case) map[string]string {
 var burnCards = []cause.Card{
 	{
 		ID: "burn/pool-size", Kinds: []fact.Kind{fact.BurnPool},
-		Cause: cause.SoftwareBug, Weight: cause.Likely, Figures: burnFigures,
-		Headline: "has no memory pool for a request of {asked}",
-		Means:    "cubecl, Burn's layer for the GPU, keeps pools for requests of certain sizes, and has none for {asked}. The pools, or the largest buffer of the device, end below it, so the card may still have free memory. Such sizes come from a very large tensor, or from a kernel that autotuning tried.",
-		Not:      burnNot,
+		Cause: cause.SoftwareBug, Weight: cause.Likely, Figures: burnFigures, Headline: "has no memory pool for a request of {asked}",
+		Means: "cubecl, Burn's layer for the GPU, keeps pools for requests of certain sizes, and has none for {asked}. The pools, or the largest buffer of the device, end below it, so the card may still have free memory. Such sizes come from a very large tensor, or from a kernel that autotuning tried.",
+		Not:   burnNot,
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update Burn", Told: "In Cargo.toml, then build again; the pools were rewritten more than once:", Kind: "shell", Text: "cargo update -p burn && cargo tree -i cubecl-runtime   # a new minor version has to be set in Cargo.toml", Cost: "The API may have changed"},
 			{Fix: "lower_batch_size", Title: "Lower the batch or image size", Told: "Half the batch halves the largest tensor. To find where it is set:", Steps: findBatch, Cost: "Slower epochs"},
@@ -60,10 +59,9 @@ var burnCards = []cause.Card{
 	},
 	{
 		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: burnFigures,
-		Headline: "ran out of GPU memory",
-		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x image size (or length) needs more than is free, autotuning tries kernels with large working memory, or another program holds the card.[[ {log} shows when it failed: in the first step the work is too large, after many steps memory grew.]]",
-		Not:      burnNot,
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: burnFigures, Headline: "ran out of GPU memory",
+		Means: "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x image size (or length) needs more than is free, autotuning tries kernels with large working memory, or another program holds the card.[[ {log} shows when it failed: in the first step the work is too large, after many steps memory grew.]]",
+		Not:   burnNot,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check what else uses the card", Told: "Close what is on it before the start (browser, game, an earlier run of this program).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "To a quarter, as a test. Find where the program sets it, change it, build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},

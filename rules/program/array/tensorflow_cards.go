@@ -49,16 +49,26 @@ func beforeKeras2(c *ledger.Case) bool { return c.Near(sessionWords...) }
 // sessionWords stand in tracebacks of a session, which TensorFlow 2 has no more.
 var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train("}
 
+// stepCard is about a tensor of a step that found the pool full.
+func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: said, Unsaid: unsaid,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures, Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
+		Means: "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
+		Not:   "Memory growth: it changes when memory is taken, not how much.",
+		Cures: cures, Sources: sources,
+	}
+}
+
 var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/cpu-batch", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
 			s := calls.Sides(c)
 			return onCPU(c) && len(s) >= 3 && s[0] > 1 && s[0] <= 1024 && !calls.AtLeast(8*units.GiB)(c)
 		}, Said: []string{"by allocator cpu", "by allocator mklcpu"}, Figures: tensorFigures,
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was refused {asked} of RAM for one batch",
-		Means:    "The allocator in the message is the CPU's, so RAM ran out, not graphics memory.[[ The first side of the shape, {batch}, is usually the batch: {each} per sample in this tensor.]] RAM also holds what the input pipeline keeps ready (shuffle, prefetch, parallel calls), and the whole step if no card is used.",
-		Not:      "GPU settings such as memory growth: this tensor is in RAM.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of RAM for one batch",
+		Means: "The allocator in the message is the CPU's, so RAM ran out, not graphics memory.[[ The first side of the shape, {batch}, is usually the batch: {each} per sample in this tensor.]] RAM also holds what the input pipeline keeps ready (shuffle, prefetch, parallel calls), and the whole step if no card is used.",
+		Not:   "GPU settings such as memory growth: this tensor is in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "Slower"},
 			{Fix: "lower_num_workers", Title: "Use smaller shuffle and prefetch buffers", Told: "tf.data: `prefetch(1)`, `num_parallel_calls=2`, a shuffle buffer of some hundred samples, no `cache()`; queues of TensorFlow 1: a smaller `capacity` and `num_threads` in `tf.train.batch`.", Cost: "The card may wait"},
@@ -70,10 +80,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/cpu", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"by allocator cpu", "by allocator mklcpu"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was refused {asked} of RAM",
-		Means:    "The allocator in the message is the CPU's, so {asked} of RAM was refused for one tensor. Usually it holds all the data, or a dense or one-hot form of something sparse. Check its shape: is the first number your batch, or the count of all samples?",
-		Not:      "GPU settings such as memory growth: this tensor is in RAM.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of RAM",
+		Means: "The allocator in the message is the CPU's, so {asked} of RAM was refused for one tensor. Usually it holds all the data, or a dense or one-hot form of something sparse. Check its shape: is the first number your batch, or the count of all samples?",
+		Not:   "GPU settings such as memory growth: this tensor is in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "If it is all samples: feed the data in batches", Told: "`read` is your generator of one sample at a time:", Kind: "python", Text: "spec = (tf.TensorSpec((224, 224, 3), tf.float32), tf.TensorSpec((), tf.int64))   # shapes of one sample and its label\nds = tf.data.Dataset.from_generator(read, output_signature=spec).batch(32).prefetch(2)", Cost: "Some rewriting"},
 			{Fix: "lower_batch_size", Title: "If it is the batch: halve it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data; a smaller shuffle buffer too.", Cost: "Slower"},
@@ -83,9 +92,8 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: append([]string{"gradient_tape", "train_function", "Epoch 1/"}, madeWords...),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in prediction or evaluation: {asked} did not fit",
-		Means:    "The log points to prediction or evaluation, where no gradients are kept. A tensor of {asked} did not fit; how many samples go through at once decides its size. Calling the model directly on an array, or joining all outputs on the card, takes the whole data set at once.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in prediction or evaluation: {asked} did not fit",
+		Means: "The log points to prediction or evaluation, where no gradients are kept. A tensor of {asked} did not fit; how many samples go through at once decides its size. Calling the model directly on an array, or joining all outputs on the card, takes the whole data set at once.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Predict in small batches", Told: "`model(x)` takes all of x at once; use instead:", Kind: "python", Text: "y = model.predict(x, batch_size=8)   # x: a NumPy array; a tf.data pipeline sets it by .batch(8)", Cost: "None for the result"},
 			{Fix: "stream_dataset", Title: "Move outputs to RAM batch by batch", Kind: "python", Text: "y = np.concatenate([model(part, training=False).numpy() for part in dataset])   # dataset is batched", Cost: "None worth mentioning"},
@@ -93,52 +101,27 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
-	{
-		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: sessionWords, Unsaid: []string{"optimizer/", "/Adam/"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
-		Not:      "Memory growth: it changes when memory is taken, not how much.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
-			{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},
-			{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them).", Cost: "Slower"},
-			lookBeside,
-		},
-		Sources: []string{bfcAllocator, tfGuide},
-	},
-	{
-		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: append([]string{"optimizer/", "/Adam/"}, sessionWords...),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
-		Not:      "Memory growth: it changes when memory is taken, not how much.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "Slower per sample"},
-			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "Wrap each large block in `tf.recompute_grad`; Keras layers inside it can fail in this release.", Cost: "About a third more time per step"},
-			{Fix: "lower_resolution", Title: "Use smaller images, fewer channels or layers", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
-		},
-		Sources: []string{bfcAllocator, tfGuide},
-	},
-	{
-		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means:    "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
-		Not:      "Memory growth: it changes when memory is taken, not how much.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or `batch_size` in a config.", Cost: "Slower per sample"},
-			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
-			{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height, or smaller patches of a volume, is a quarter or less of the activations; half the length of an attention is a quarter of its matrices.", Cost: "Detail"},
-		},
-		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
-	},
+	stepCard("tensorflow/oom-session", sessionWords, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide}, []cause.Cure{
+		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
+		{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},
+		{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them).", Cost: "Slower"},
+		lookBeside,
+	}),
+	stepCard("tensorflow/oom-old", []string{"tensorflow_core/"}, append([]string{"optimizer/", "/Adam/"}, sessionWords...), []string{bfcAllocator, tfGuide}, []cause.Cure{
+		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or the script's own option.", Cost: "Slower per sample"},
+		{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "Wrap each large block in `tf.recompute_grad`; Keras layers inside it can fail in this release.", Cost: "About a third more time per step"},
+		{Fix: "lower_resolution", Title: "Use smaller images, fewer channels or layers", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
+	}),
+	stepCard("tensorflow/oom-tensor", []string{"OOM when allocating tensor"}, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"}, []cause.Cure{
+		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or `batch_size` in a config.", Cost: "Slower per sample"},
+		{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
+		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height, or smaller patches of a volume, is a quarter or less of the activations; half the length of an attention is a quarter of its matrices.", Cost: "Detail"},
+	}),
 	{
 		ID: "tensorflow/one-sample", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, oneSample), Figures: sampleFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory with a batch of 1: {rows} x {columns} at this layer",
-		Means:    "The tensor that no longer fitted, {asked}, is 1 x {third} x {rows} x {columns}. Its first side is usually the batch, so that is 1 already and the image has to shrink.[[ At a sixteenth of the size, as deep layers have it, that would be an image of about {height} x {width}.]][[ {used} of the {limit} that TensorFlow may take were in use.]]",
-		Not:      "Memory growth: it changes when memory is taken, not how much.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory with a batch of 1: {rows} x {columns} at this layer",
+		Means: "The tensor that no longer fitted, {asked}, is 1 x {third} x {rows} x {columns}. Its first side is usually the batch, so that is 1 already and the image has to shrink.[[ At a sixteenth of the size, as deep layers have it, that would be an image of about {height} x {width}.]][[ {used} of the {limit} that TensorFlow may take were in use.]]",
+		Not:   "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use smaller images or crops", Told: "Half the width and height is a quarter of the activations; the script's own scale or crop size sets it.", Cost: "Detail"},
 			lookBeside,
@@ -149,9 +132,8 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/weight-gradient", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{weightProduct}, If: weightGradient, Figures: gradientFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory on the gradient of a large weight matrix",
-		Means:    "The node is a gradient, and its shape, {shape}, is that of the weights: {asked}, whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer may keep one or two more of that size.[[ {wide} outputs are usually a vocabulary: its size decides.]]",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory on the gradient of a large weight matrix",
+		Means: "The node is a gradient, and its shape, {shape}, is that of the weights: {asked}, whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer may keep one or two more of that size.[[ {wide} outputs are usually a vocabulary: its size decides.]]",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Use sampled softmax, or a smaller vocabulary", If: vocabulary, Told: "`tf.nn.sampled_softmax_loss` (weights as [outputs, width]) takes a few thousand outputs a step, and its gradients are sparse; use the full softmax to evaluate. Or keep the 50,000 most common words, the rest as one.", Cost: "Training is approximate"},
 			{Fix: "fix_shape", Title: "Apply the matrix once, after the loop", If: manyUses, Told: "Collect the outputs of the loop, `tf.reshape(tf.concat(outputs, 0), [-1, width])`, and multiply them together: one gradient instead of {uses}.", Cost: "All results are there at once"},
@@ -163,10 +145,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
-		Cause: cause.Fragmentation, Weight: cause.Strong, Figures: poolFigures,
-		Headline: "had {left} of its share left, but {asked} was refused",
-		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that was refused. {pieces}",
-		Not:      "Memory growth: it can make fragmentation worse.",
+		Cause: cause.Fragmentation, Weight: cause.Strong, Figures: poolFigures, Headline: "had {left} of its share left, but {asked} was refused",
+		Means: "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that was refused. {pieces}",
+		Not:   "Memory growth: it can make fragmentation worse.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: littleLeft, Title: "Use a slightly smaller batch or image", Told: "By the program's own option: half the batch halves most tensors of a step, half the width and height makes them a quarter.", Cost: "Slower, or detail"},
 			{Fix: "tf_cuda_malloc_async", Title: "Use CUDA's allocator (`cuda_malloc_async`)", Told: "TensorFlow 2.5 and later with CUDA 11.2, Linux and Windows; before the program starts:", Steps: environ("TF_GPU_ALLOCATOR", "cuda_malloc_async"), Cost: "None worth mentioning"},
@@ -178,9 +159,8 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && optimizerNode(c) && !poolInPieces(c) },
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while creating optimizer state",
-		Means:    "The operation that failed belongs to the optimizer. Adam keeps two 32-bit numbers for each weight; with weights and gradients that is four times the weights, whatever the batch. {asked} is one part of it. The message does not say what else fills the card.",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while creating optimizer state",
+		Means: "The operation that failed belongs to the optimizer. Adam keeps two 32-bit numbers for each weight; with weights and gradients that is four times the weights, whatever the batch. {asked} is one part of it. The message does not say what else fills the card.",
 		Cures: []cause.Cure{
 			lookBeside,
 			{Fix: "use_smaller_model", Title: "Freeze layers", Told: "`layer.trainable = False` for the lower layers before `compile`: frozen weights get neither gradients nor state. `model.summary()` shows where the weights are, often one Dense or Embedding layer.", Cost: "Perhaps accuracy"},
@@ -190,10 +170,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: {asked} more did not fit",
-		Means:    "The activations of a step fill TensorFlow's share of the card and grow with the batch; {asked} is the request that no longer fitted. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
-		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: {asked} more did not fit",
+		Means: "The activations of a step fill TensorFlow's share of the card and grow with the batch; {asked} is the request that no longer fitted. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
+		Not:   "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline, or `batch_size` in the program's config.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Before the model is built; nearly half of the activations. The last layer stays float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "Fast on RTX and newer cards only"},
@@ -203,10 +182,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "was refused by the TPU compiler: {asked} planned, {total} on a core",
-		Means:    "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are usually most of it, and they grow with the batch per core (the global batch divided by the cores). Parameters and optimizer state count as well.",
-		Not:      "Restarting, or GPU settings such as memory growth.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "was refused by the TPU compiler: {asked} planned, {total} on a core",
+		Means: "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are usually most of it, and they grow with the batch per core (the global batch divided by the cores). Parameters and optimizer state count as well.",
+		Not:   "Restarting, or GPU settings such as memory growth.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per core", Told: "Halve the global batch (`train_batch_size`, `--batch_size`, whatever the script calls it), or keep it and use twice the cores; multiples of 8 per core fit the TPU best.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", Title: "Use bfloat16", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`, or the script's `use_bfloat16`: half of them, if they are float32 now.", Cost: "None as a rule"},
@@ -216,9 +194,8 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy, fact.TFAlloc}, Said: []string{"_EagerConst", "convert_to_eager_tensor"}, If: offCPU,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "had no room on the card for an array that was copied there as a whole",
-		Means:    "An array was made a constant on the card (`_EagerConst`)[[: {asked} in one piece]]. Arrays given to `fit` go there whole, whatever the batch size; in your own loop it is the array that you pass. If your array is small (`x_train.nbytes / 2**30` in GiB), another process probably holds the card.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no room on the card for an array that was copied there as a whole",
+		Means: "An array was made a constant on the card (`_EagerConst`)[[: {asked} in one piece]]. Arrays given to `fit` go there whole, whatever the batch size; in your own loop it is the array that you pass. If your array is small (`x_train.nbytes / 2**30` in GiB), another process probably holds the card.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep the arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "None for the result"},
 			{Fix: "fix_shape", Title: "Use a smaller type", Cost: "some lines", Told: "`uint8` or `float16` instead of 64 bit (`x.dtype` shows it). One-hot input: pass the indices and begin with an `Embedding` layer; one-hot labels: indices with `sparse_categorical_crossentropy`."},
@@ -228,10 +205,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/grab-refused", Kinds: []fact.Kind{fact.TFStart}, If: grabFree,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "was refused its pool of {asked}, though {free} was free",
-		Means:    "At its start TensorFlow takes nearly all that is free in one request. {free} was free a moment before and {asked} was still refused: driver and desktop need room beside it, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have continued.",
-		Not:      "A smaller batch or model: it does not change this request.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "was refused its pool of {asked}, though {free} was free",
+		Means: "At its start TensorFlow takes nearly all that is free in one request. {free} was free a moment before and {asked} was still refused: driver and desktop need room beside it, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have continued.",
+		Not:   "A smaller batch or model: it does not change this request.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth", Told: "Before the program starts; in TensorFlow 1 also `config.gpu_options.allow_growth = True` in its session.", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
 			endHolder,
@@ -241,10 +217,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart},
-		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "could not take its pool at the start: something else probably holds the card",
-		Means:    "At its start TensorFlow takes nearly all that is free in one request, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has probably taken memory: a notebook's kernel, an earlier run, several processes started at once, or the desktop on a small card. TensorFlow may have continued with a smaller pool.",
-		Not:      "A smaller batch or model: it does not change this request.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not take its pool at the start: something else probably holds the card",
+		Means: "At its start TensorFlow takes nearly all that is free in one request, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has probably taken memory: a notebook's kernel, an earlier run, several processes started at once, or the desktop on a small card. TensorFlow may have continued with a smaller pool.",
+		Not:   "A smaller batch or model: it does not change this request.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
 			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in every process", Told: "For several processes on one card, or the desktop beside it; before each starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
@@ -270,9 +245,12 @@ var lookBeside = func() cause.Cure {
 
 // poolFigures are what the allocator's dump says of TensorFlow's share.
 func poolFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "left": "", "pieces": "Either it is in pieces (fragmentation), or it could not be taken because another program holds it: `nvidia-smi` shows that."}
+	out := map[string]string{"used": "", "left": "", "first": "the first is usually the batch", "pieces": "Either it is in pieces (fragmentation), or it could not be taken because another program holds it: `nvidia-smi` shows that."}
 	if c.Signal("pool_taken") != nil {
 		out["pieces"] = "TensorFlow had taken its whole share from the driver (`available bytes: 0`), so what is left is in pieces (fragmentation), not held by another program. A slightly smaller batch or image helps too."
+	}
+	if oneInBatch(c) {
+		out["first"] = "the first, usually the batch, is 1 already"
 	}
 	if f := c.F(); f.Limit != nil && f.Allocated != nil && f.Limit.Bytes >= f.Allocated.Bytes {
 		out["used"], out["left"] = f.Allocated.String(), units.Amount(f.Limit.Bytes-f.Allocated.Bytes)

@@ -21,12 +21,11 @@ func trainer(name, shown, work string, proofs []string, means string, sources []
 		Like: []*program.Program{&TensorFlow},
 		Cards: []cause.Card{{
 			ID: name + "/step", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(stepOf, when.Not(poolInPieces)), Figures: tensorFigures,
-			Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-			Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
-			Means:    means + "[[ {used} of the {limit} that TensorFlow may take were in use.]]",
-			Not:      "Memory growth: it changes when memory is taken, not how much.",
-			Cures:    append(cures, runtimeFirst, endHolder),
-			Sources:  append(sources, bfcAllocator),
+			Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
+			Means:   means + "[[ {used} of the {limit} that TensorFlow may take were in use.]]",
+			Not:     "Memory growth: it changes when memory is taken, not how much.",
+			Cures:   append(cures, runtimeFirst, endHolder),
+			Sources: append(sources, bfcAllocator),
 		}},
 	}
 }

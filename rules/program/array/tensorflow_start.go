@@ -19,10 +19,9 @@ var growthHere = cause.Cure{Fix: "limit_framework_preallocation", Title: "Turn o
 var startCards = []cause.Card{
 	{
 		ID: "tensorflow/context", Said: contextWords, If: ofTensorFlow,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive,
-		Headline: "could not make a CUDA context: the card was full",
-		Means:    "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. Something else holds the card: an earlier run, another notebook or user, several processes started at once. With several cards, TensorFlow tries each of them.",
-		Not:      "A smaller batch or model: the failure comes before either.",
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "could not make a CUDA context: the card was full",
+		Means: "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. Something else holds the card: an earlier run, another notebook or user, several processes started at once. With several cards, TensorFlow tries each of them.",
+		Not:   "A smaller batch or model: the failure comes before either.",
 		Cures: []cause.Cure{
 			endHolder,
 			{Fix: "restart_session", If: inNotebook, Title: "Shut down other notebooks' kernels, then restart this one", Cost: "their variables are lost", Told: "Jupyter: the list of running kernels; Colab: Runtime, Manage sessions. A closed tab keeps its kernel."},

@@ -11,10 +11,9 @@ var (
 		Proofs: []string{"duckdb.OutOfMemoryException", "OutOfMemoryException: Out of Memory Error", "Out of Memory Error: could not allocate block", "Out of Memory Error: failed to pin block", "Out of Memory Error: failed to allocate", "duckdb::"},
 		Cards: []cause.Card{{
 			ID: "duckdb/limit", Kinds: refused, Said: []string{"failed to pin block", "could not allocate block", "failed to offload data block", "Out of Memory Error"},
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "reached its own memory limit[[: {bound}]]",
-			Means:    "DuckDB uses at most 80 % of RAM unless `memory_limit` says otherwise, and spills to disk beyond that. It fails if something cannot spill (blocks in use by each thread, `string_agg` and `list`, many blocking operators at once) or if no `temp_directory` is set.",
-			Not:      "Swap: the limit is DuckDB's own.",
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached its own memory limit[[: {bound}]]",
+			Means: "DuckDB uses at most 80 % of RAM unless `memory_limit` says otherwise, and spills to disk beyond that. It fails if something cannot spill (blocks in use by each thread, `string_agg` and `list`, many blocking operators at once) or if no `temp_directory` is set.",
+			Not:   "Swap: the limit is DuckDB's own.",
 			Cures: []cause.Cure{
 				{Fix: "lower_num_workers", Title: "Use fewer threads, allow spilling", Kind: "config", Text: "SET threads = 2;\nSET preserve_insertion_order = false;\nSET temp_directory = '/tmp/duckdb_spill';", Cost: "Slower"},
 				{Fix: "raise_memory_limit", Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '12GB';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
@@ -26,10 +25,9 @@ var (
 
 	Trino = server("trino", "Trino", nil, []cause.Card{{
 		ID: "trino/query", Kinds: refused, Said: []string{"exceeded per-node", "exceeded distributed", "ExceededMemoryLimitException", "EXCEEDED_LOCAL_MEMORY_LIMIT", "EXCEEDED_GLOBAL_MEMORY_LIMIT"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "ended the query at its memory limit[[: {bound}]]",
-		Means:    "A query may hold only so much user memory on each worker (`query.max-memory-per-node`, 30 % of the heap by default) and in the cluster (`query.max-memory`, 20 GB). \"Top Consumers\" in the message name the operator: HashBuilder is the right side of a join, Aggregation or Window means groups with many keys, one worker far above the others means a skewed key.",
-		Not:      "More of Java's heap alone: the limit has to be raised with it.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "ended the query at its memory limit[[: {bound}]]",
+		Means: "A query may hold only so much user memory on each worker (`query.max-memory-per-node`, 30 % of the heap by default) and in the cluster (`query.max-memory`, 20 GB). \"Top Consumers\" in the message name the operator: HashBuilder is the right side of a join, Aggregation or Window means groups with many keys, one worker far above the others means a skewed key.",
+		Not:   "More of Java's heap alone: the limit has to be raised with it.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Reduce the join or group", Told: "Put the smaller table on the right; `SET SESSION join_distribution_type = 'PARTITIONED'` if a large one was broadcast; filter and pick columns first; `ANALYZE` the tables; `approx_distinct` for COUNT(DISTINCT).", Cost: "Some rewriting"},
 			{Fix: "raise_memory_limit", Title: "Raise the query limit", Kind: "config", Text: "# etc/config.properties of all nodes, then restart\nquery.max-memory-per-node=8GB\nquery.max-memory=40GB", Told: "With `memory.heap-headroom-per-node` it must stay below -Xmx.", Cost: "Fewer queries at once"},
@@ -41,10 +39,9 @@ var (
 
 	Doris = server("starrocks", "StarRocks or Doris", nil, []cause.Card{{
 		ID: "starrocks/limit", Kinds: refused, Said: []string{"exec_mem_limit", "exceed the limit of", "query_mem_limit"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "ended a query at its own memory limit[[: {bound}]]",
-		Means:    "The backend limits each query (`exec_mem_limit`, `query_mem_limit`) and its whole process (`mem_limit`, 90 % of RAM by default). The message names which: the limit of a query is raised in the session; the limit of the process is shared by loads, compaction and all queries.",
-		Not:      "The frontend's Java heap: the backend is another process.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "ended a query at its own memory limit[[: {bound}]]",
+		Means: "The backend limits each query (`exec_mem_limit`, `query_mem_limit`) and its whole process (`mem_limit`, 90 % of RAM by default). The message names which: the limit of a query is raised in the session; the limit of the process is shared by loads, compaction and all queries.",
+		Not:   "The frontend's Java heap: the backend is another process.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the query limit", Kind: "config", Text: "SET exec_mem_limit = 8589934592;   -- Doris\nSET query_mem_limit = 8589934592;  -- StarRocks", Cost: "Less for other queries"},
 			{Fix: "cpu_offload", Title: "Turn on spilling", Told: "`SET enable_spill = true;` (StarRocks 3.0 and later, Doris 3).", Cost: "Slower"},
@@ -56,10 +53,9 @@ var (
 
 	Gluten = server("gluten", "Spark with Gluten", nil, []cause.Card{{
 		ID: "gluten/off-heap", Kinds: refused, Said: []string{"Not enough spark off-heap execution memory", "ThrowOnOomMemoryTarget"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "used up the executor's off-heap memory[[ of {pool}]]",
-		Means:    "Velox computes outside Java's heap, within `spark.memory.offHeap.size`[[: {pool} for all tasks of an executor, a fair share of {task} for each]].[[ {worst} holds {held} of it{alone}.]] The stats below the message name the operator: a shuffle reader or a sort that does not spill points to one partition that is too large (skew, or merged partitions).",
-		Not:      "More of Java's heap (`spark.executor.memory`, -Xmx): the pool is outside it.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "used up the executor's off-heap memory[[ of {pool}]]",
+		Means: "Velox computes outside Java's heap, within `spark.memory.offHeap.size`[[: {pool} for all tasks of an executor, a fair share of {task} for each]].[[ {worst} holds {held} of it{alone}.]] The stats below the message name the operator: a shuffle reader or a sort that does not spill points to one partition that is too large (skew, or merged partitions).",
+		Not:   "More of Java's heap (`spark.executor.memory`, -Xmx): the pool is outside it.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise `spark.memory.offHeap.size`", Kind: "config", Text: "spark.memory.offHeap.size={twice}\nspark.executor.memory=4g", Told: "The container must hold the pool, the heap and the overhead; Gluten needs little heap:", Cost: "Fewer executors on a node"},
 			{Fix: "lower_batch_size", Title: "Use smaller partitions", Kind: "config", Text: "spark.sql.shuffle.partitions=1000\nspark.sql.adaptive.advisoryPartitionSizeInBytes=64m\nspark.sql.adaptive.skewJoin.enabled=true", Told: "In Spark's page of the stage compare the largest task's input with the median: far above means skew (salt or filter the key).", Cost: "More tasks"},
@@ -74,10 +70,9 @@ var (
 		Proofs: []string{"cache resources exhausted", "magick: ", "convert-im6"},
 		Cards: []cause.Card{{
 			ID: "imagemagick/policy", Kinds: refused, Said: []string{"cache resources exhausted"},
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "reached a limit of its policy (cache resources exhausted)",
-			Means:    "Distributions ship a `policy.xml` with low limits: memory 256 MiB, map 512 MiB, disk 1 GiB, width and height 16 thousand pixels. An image takes width x height x 8 bytes (16 in HDRI builds), a PDF or GIF that for each page. The machine may have plenty.",
-			Not:      "A larger `-limit`: it cannot exceed the policy.",
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached a limit of its policy (cache resources exhausted)",
+			Means: "Distributions ship a `policy.xml` with low limits: memory 256 MiB, map 512 MiB, disk 1 GiB, width and height 16 thousand pixels. An image takes width x height x 8 bytes (16 in HDRI builds), a PDF or GIF that for each page. The machine may have plenty.",
+			Not:   "A larger `-limit`: it cannot exceed the policy.",
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Raise the limits in policy.xml", Told: "`identify -list policy` names the file (/etc/ImageMagick-6/policy.xml, -7). In it:", Kind: "config", Text: "<policy domain=\"resource\" name=\"memory\" value=\"2GiB\"/>\n<policy domain=\"resource\" name=\"map\" value=\"4GiB\"/>\n<policy domain=\"resource\" name=\"disk\" value=\"16GiB\"/>\n<policy domain=\"resource\" name=\"width\" value=\"64KP\"/>\n<policy domain=\"resource\" name=\"height\" value=\"64KP\"/>", Cost: "RAM and space in /tmp"},
 				{Fix: "lower_batch_size", Title: "Convert page by page, at a lower density", Told: "`file.pdf[0]`, `[1]`, ... one at a time; half of the present `-density` is a quarter of the pixels.", Cost: "Detail"},

@@ -14,10 +14,9 @@ func told(fix, title, cost, text string) cause.Cure {
 var (
 	Oracle = server("oracle", "Oracle Database", nil, []cause.Card{{
 		ID: "oracle/memory", Kinds: refused,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of memory (ORA-04030, 04031 or 27102)",
-		Means:    "ORA-04031: the shared pool is full or fragmented, a setting of the server. ORA-04030: the system refused private memory to the process (PGA, `ulimit`, or 65530 mappings of `vm.max_map_count`). ORA-27102: at the start the SGA did not fit into `kernel.shmmax`, /dev/shm or the huge pages; \"No space left on device\" behind it does not mean the disk.",
-		Not:      "Freeing disk space.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "ran out of memory (ORA-04030, 04031 or 27102)",
+		Means: "ORA-04031: the shared pool is full or fragmented, a setting of the server. ORA-04030: the system refused private memory to the process (PGA, `ulimit`, or 65530 mappings of `vm.max_map_count`). ORA-27102: at the start the SGA did not fit into `kernel.shmmax`, /dev/shm or the huge pages; \"No space left on device\" behind it does not mean the disk.",
+		Not:   "Freeing disk space.",
 		Cures: []cause.Cure{
 			told("raise_memory_limit", "Raise the limit of that error", "RAM", "04031: `ALTER SYSTEM SET shared_pool_size=2G SCOPE=BOTH;` (or `sga_target`). 04030: `pga_aggregate_limit`, `ulimit -a` of the oracle user, `sysctl vm.max_map_count=262144`. 27102: `kernel.shmmax` and `kernel.shmall` above the SGA, `memlock` in limits.conf, or a smaller `sga_target`."),
 			told("lower_batch_size", "ORA-04031: use bind variables", "some rewriting", "Literals make a new cursor each; `cursor_sharing=FORCE` until that is done."),
@@ -31,9 +30,8 @@ var (
 		Proofs: []string{"cannot set up guest memory", "VERR_NO_MEMORY", "to power on this virtual machine", "VBoxManage: error"},
 		Cards: []cause.Card{{
 			ID: "virtual-machine/memory", Kinds: append([]fact.Kind{fact.PlainDevice}, refused...),
-			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "does not have enough free memory to start the virtual machine",
-			Means:    "The guest's whole memory is requested at the start, and the host has less free: other guests, browsers, reserved huge pages, ZFS's cache (half of RAM on Proxmox), or strict overcommit.",
+			Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "does not have enough free memory to start the virtual machine",
+			Means: "The guest's whole memory is requested at the start, and the host has less free: other guests, browsers, reserved huge pages, ZFS's cache (half of RAM on Proxmox), or strict overcommit.",
 			Cures: []cause.Cure{
 				told("lower_mem_fraction", "Lower the memory of the guest", "the guest is smaller", "In its settings, Memory: leave the host 2 to 4 GB (`-m 4G` of QEMU; Proxmox: with ballooning a minimum below it)."),
 				told("close_other_apps", "Free memory on the host", "free", "Stop other guests; `free -h`. Proxmox with ZFS: `zfs_arc_max`; huge pages: `grep Huge /proc/meminfo`; Windows: Memory Integrity and Hyper-V reserve some."),
@@ -49,9 +47,8 @@ var (
 		Proofs: []string{"Error R14", "Error R15", "heroku[web"},
 		Cards: []cause.Card{{
 			ID: "heroku/quota", Kinds: append([]fact.Kind{fact.ShellKilled}, refused...),
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "exceeded the memory quota of its dyno",
-			Means:    "R14: the dyno uses more than its quota (512 MB for the small ones) and swaps, so it is slow. R15: it used twice the quota (for some sizes the quota itself) and was killed. Web servers start several processes, each with the whole application.",
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "exceeded the memory quota of its dyno",
+			Means: "R14: the dyno uses more than its quota (512 MB for the small ones) and swaps, so it is slow. R15: it used twice the quota (for some sizes the quota itself) and was killed. Web servers start several processes, each with the whole application.",
 			Cures: []cause.Cure{
 				told("lower_num_workers", "Run fewer processes", "fewer requests at once", "`heroku config:set WEB_CONCURRENCY=1`; threads instead of processes; Ruby: jemalloc and `MALLOC_ARENA_MAX=2`; Node: `--max-old-space-size` at 80 % of the quota."),
 				told("raise_memory_limit", "Use a larger dyno", "money", "`heroku ps:type standard-2x`."),

@@ -27,10 +27,9 @@ const cumlDocs = "https://docs.rapids.ai/api/cuml/stable/api/"
 var cuMLCards = []cause.Card{
 	{
 		ID: "cuml/umap", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlUMAP,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in UMAP (cuML)",
-		Means:    "This is graphics memory, though Python says MemoryError. UMAP keeps the data, the k nearest neighbours of each row and a graph of them; the brute-force search for neighbours needs workspace besides. The message shows neither the size nor what else is on the card.",
-		Not:      "More RAM alone: nothing spills unless RMM is told to.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in UMAP (cuML)",
+		Means: "This is graphics memory, though Python says MemoryError. UMAP keeps the data, the k nearest neighbours of each row and a graph of them; the brute-force search for neighbours needs workspace besides. The message shows neither the size nor what else is on the card.",
+		Not:   "More RAM alone: nothing spills unless RMM is told to.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Build the graph in parts (`nn_descent`)", Cost: "slightly other neighbours", Told: "cuML 24.10 and later, `X` a NumPy array in RAM (a name of 2025 and later: `knn_n_clusters`); older ones: update first.", Kind: "python", Text: "UMAP(n_neighbors=15, build_algo=\"nn_descent\", build_kwds={\"nnd_n_clusters\": 8}).fit_transform(X, data_on_host=True)"},
 			fewerRows, rmmManaged, lookFirst,
@@ -39,10 +38,9 @@ var cuMLCards = []cause.Card{
 	},
 	{
 		ID: "cuml/dbscan", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlDBSCAN, Unsaid: cumlHDBSCAN,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in DBSCAN (cuML)",
-		Means:    "This is graphics memory, though Python says MemoryError. DBSCAN compares every row with every other in batches of rows, sized by what the card has. A large `eps` makes nearly every pair a neighbour, and their list can fill the card.",
-		Not:      "More RAM alone: nothing spills unless RMM is told to.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in DBSCAN (cuML)",
+		Means: "This is graphics memory, though Python says MemoryError. DBSCAN compares every row with every other in batches of rows, sized by what the card has. A large `eps` makes nearly every pair a neighbour, and their list can fill the card.",
+		Not:   "More RAM alone: nothing spills unless RMM is told to.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower `max_mbytes_per_batch`", Cost: "slower", Kind: "python", Text: "DBSCAN(eps=0.5, min_samples=5, max_mbytes_per_batch=1024).fit(X)   # your own eps; MB per batch"},
 			{Fix: "fix_shape", Title: "Use a smaller `eps`, or scale the columns", Cost: "other clusters", Told: "Print how many neighbours a row has on a sample of 10,000; hundreds or thousands mean that `eps` is too large."},
@@ -52,10 +50,9 @@ var cuMLCards = []cause.Card{
 	},
 	{
 		ID: "cuml/estimator", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlAny, Unsaid: append([]string{"pool size exceeded", "xgboost/core.py"}, scanpyWords...),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a cuML call",
-		Means:    "This is graphics memory, though Python says MemoryError: RMM asked the driver and was refused. cuML keeps the data (a copy, if type or order differ) and the working memory of the algorithm. The message shows neither the size nor what else is on the card.",
-		Not:      "More RAM alone: nothing spills unless RMM is told to.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a cuML call",
+		Means: "This is graphics memory, though Python says MemoryError: RMM asked the driver and was refused. cuML keeps the data (a copy, if type or order differ) and the working memory of the algorithm. The message shows neither the size nor what else is on the card.",
+		Not:   "More RAM alone: nothing spills unless RMM is told to.",
 		Cures: []cause.Cure{
 			cumlFloat,
 			{Fix: "lower_batch_size", Title: "Process less at once", Cost: "slower, or slightly other results", Ways: []cause.Way{
@@ -69,10 +66,9 @@ var cuMLCards = []cause.Card{
 	},
 	{
 		ID: "cuml/single-cell", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc}, Said: scanpyWords,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a step of rapids-singlecell",
-		Means:    "Counts are kept sparse; scaling and regressing out make them dense: cells x genes x 4 bytes, and a copy in between. 500,000 cells of 2,000 genes are 3.7 GiB dense, of 30,000 genes 56 GiB.",
-		Not:      "More RAM alone: nothing spills unless RMM is told to.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of graphics memory in a step of rapids-singlecell",
+		Means: "Counts are kept sparse; scaling and regressing out make them dense: cells x genes x 4 bytes, and a copy in between. 500,000 cells of 2,000 genes are 3.7 GiB dense, of 30,000 genes 56 GiB.",
+		Not:   "More RAM alone: nothing spills unless RMM is told to.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Keep only variable genes before that step", Cost: "none as a rule", Kind: "python", Text: "rsc.pp.highly_variable_genes(adata, n_top_genes=2000)\nadata = adata[:, adata.var[\"highly_variable\"]].copy()   # then scale, regress_out, pca"},
 			{Fix: "cpu_offload", Title: "Use managed memory", Cost: "slow while it spills", Told: "At the very start:", Kind: "python", Text: "import rmm, cupy as cp\nfrom rmm.allocators.cupy import rmm_cupy_allocator\nrmm.reinitialize(managed_memory=True, pool_allocator=False)\ncp.cuda.set_allocator(rmm_cupy_allocator)"},

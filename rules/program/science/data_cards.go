@@ -7,6 +7,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+func inNotebook(c *ledger.Case) bool { return c.Signal("notebook") != nil }
+
 // cardWasFull: a small piece was refused, with less than that free.
 func cardWasFull(c *ledger.Case) bool {
 	asked := ledger.Requested(c)
@@ -15,10 +17,9 @@ func cardWasFull(c *ledger.Case) bool {
 
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/spark", Said: []string{"ml.dmlc.xgboost4j", "XGBoostSpark"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
-	Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-	Headline: "ran out of graphics memory in a Spark task",
-	Means:    "Each XGBoost worker is one Spark task and puts its share of the rows on the card, quantised to bins.[[ {asked} was wanted, {free} was left.]] Other tasks of the same executor use the card too, and RAPIDS takes most of it as a pool at its start.",
-	Not:      "`spark.executor.memory` and `spark.executor.memoryOverhead`: they are RAM.",
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory in a Spark task",
+	Means: "Each XGBoost worker is one Spark task and puts its share of the rows on the card, quantised to bins.[[ {asked} was wanted, {free} was left.]] Other tasks of the same executor use the card too, and RAPIDS takes most of it as a pool at its start.",
+	Not:   "`spark.executor.memory` and `spark.executor.memoryOverhead`: they are RAM.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use more workers with fewer rows each", Cost: "as many cards as workers", Told: "Raise `num_workers` of the estimator; each needs its own card. Or fewer bins: `max_bin` 64 (256 by default), `max_depth` 6."},
 		{Fix: "balance_split", Title: "Run one task per card", Cost: "fewer tasks at a time", Kind: "text", Text: "`spark.executor.resource.gpu.amount=1` and `spark.task.resource.gpu.amount=1`: a fraction lets several tasks share it."},
@@ -40,10 +41,9 @@ var xgboostCards = []cause.Card{{
 	Sources: []string{"xgboost/src/common/device_helpers.cuh", "xgboost/doc/gpu/index.rst"},
 }, {
 	ID: "xgboost/card", If: when.Not(cardWasFull), Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory",
-	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built also the raw one. Histograms come on top: bins x columns for each node of a level, so depth and columns count.",
-	Not:      "Fewer trees (`n_estimators`): they are trained one after another.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory",
+	Means: "XGBoost keeps the whole table on the card, quantised to bins, and while it is built also the raw one. Histograms come on top: bins x columns for each node of a level, so depth and columns count.",
+	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix, float32 and fewer bins", Told: "In place of `DMatrix` (XGBoost 1.7 and later); keep X in RAM, as a NumPy array:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
 		{Fix: "lower_batch_size", Title: "Use shallower trees, sample rows", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
@@ -57,10 +57,9 @@ var fewerBins = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer bins and l
 var lightgbmCards = []cause.Card{
 	{
 		ID: "lightgbm/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Memory Object Allocation Failure"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "needs its table in one buffer, larger than OpenCL allows",
-		Means:    "OpenCL limits the size of one buffer, on NVIDIA cards to a quarter of the memory (4 of 16 GB), and LightGBM's OpenCL trainer wants the table in one. So it fails with much of the card free; rows x columns decide.",
-		Not:      "Closing other programs: the limit is for a single buffer.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "needs its table in one buffer, larger than OpenCL allows",
+		Means: "OpenCL limits the size of one buffer, on NVIDIA cards to a quarter of the memory (4 of 16 GB), and LightGBM's OpenCL trainer wants the table in one. So it fails with much of the card free; rows x columns decide.",
+		Not:   "Closing other programs: the limit is for a single buffer.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Use the CUDA trainer", Kind: "python", Text: "params[\"device_type\"] = \"cuda\"   # LightGBM 4 built with CUDA; it has no such bound", Cost: "Another build of LightGBM"},
 			fewerBins,
@@ -70,10 +69,9 @@ var lightgbmCards = []cause.Card{
 	},
 	{
 		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused RAM (bad allocation)",
-		Means:    "`bad allocation` is system memory (RAM), even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns or leaves that cache is large; with many rows it is the table.",
-		Not:      "Fewer trees: they are built one after another.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (bad allocation)",
+		Means: "`bad allocation` is system memory (RAM), even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns or leaves that cache is large; with many rows it is the table.",
+		Not:   "Fewer trees: they are built one after another.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Limit the histogram cache, use fewer bins", Told: "Add them to your `params`; `max_bin` also in `lgb.Dataset(..., params=params)`, where it takes effect:", Kind: "python", Text: "params.update(histogram_pool_size=1024, max_bin=63, num_leaves=31)   # the first in MB", Cost: "Slower; a little accuracy"},
 			{Fix: "stream_dataset", Title: "Keep one copy of the table", Kind: "python", Text: "train = lgb.Dataset(X.astype(\"float32\"), y, params=params, free_raw_data=True).construct()\ndel X   # and the DataFrame that it came from", Cost: "The raw table is gone"},
@@ -86,10 +84,9 @@ var lightgbmCards = []cause.Card{
 var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "reached the maximum of its memory pool (RMM)",
-		Means:    "RMM's pool reached its maximum. If none was set, that is what the card had free when the pool was made: then the table, or the result of a join, is too large for the card. If one was set (where RMM or the Dask cluster is set up), the card may have more.",
-		Not:      "Closing other programs now: the maximum was fixed when the pool was made.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "reached the maximum of its memory pool (RMM)",
+		Means: "RMM's pool reached its maximum. If none was set, that is what the card had free when the pool was made: then the table, or the result of a join, is too large for the card. If one was set (where RMM or the Dask cluster is set up), the card may have more.",
+		Not:   "Closing other programs now: the maximum was fixed when the pool was made.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read fewer columns or rows", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns", Cost: "Some rewriting"},
 			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Kind: "python", Text: "rmm.reinitialize(pool_allocator=True, managed_memory=True, maximum_pool_size=\"64GiB\")   # before the first cuDF object; state a maximum, it is the card's size otherwise", Cost: "Slow while it spills"},
@@ -99,10 +96,9 @@ var rapidsCards = []cause.Card{
 	},
 	{
 		ID: "rapids/cuspatial", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuspatial/core"}, Unsaid: []string{"pool size exceeded"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory on a GeoSeries (cuSpatial)",
-		Means:    "This is graphics memory, though Python says MemoryError. Each access to `x` and `y` of a GeoSeries gathers all coordinates (16 bytes a point) into a new column. So a query needs several times the points themselves, beside the table they came from. The message has no size.",
-		Not:      "More RAM alone, or a pool in RMM: the card stays the same.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory on a GeoSeries (cuSpatial)",
+		Means: "This is graphics memory, though Python says MemoryError. Each access to `x` and `y` of a GeoSeries gathers all coordinates (16 bytes a point) into a new column. So a query needs several times the points themselves, beside the table they came from. The message has no size.",
+		Not:   "More RAM alone, or a pool in RMM: the card stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Query a part of the points at a time", Told: "`points`: your GeoSeries; the results are small:", Kind: "python", Text: "n = 10_000_000   # points at a time\nhits = [cuspatial.points_in_spatial_window(points.iloc[i:i + n], x0, x1, y0, y1) for i in range(0, len(points), n)]", Cost: "Some time"},
 			{Fix: "fix_shape", Title: "For a rectangle: compare columns", Told: "Keep x and y as columns of the table, and compare them there:", Kind: "python", Text: "hits = df[(df.x > x0) & (df.x < x1) & (df.y > y0) & (df.y < y1)]", Cost: "None"},
@@ -113,10 +109,9 @@ var rapidsCards = []cause.Card{
 	},
 	{
 		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py", "cuml.", "cuml/", "rapids_singlecell/"},
-		Cause: cause.LeakedProcess, Weight: cause.Fair,
-		Headline: "found the card full (RMM)",
-		Means:    "RMM, which gives cuDF and cuML their memory, asked the driver and the card was full. A table can take several times its file, and joins, sorts and group-bys make copies; in notebooks earlier frames stay as long as names refer to them. Or another program holds the card: the log does not show which.",
-		Not:      "More RAM alone: without managed memory nothing spills into it.",
+		Cause: cause.LeakedProcess, Weight: cause.Fair, Headline: "found the card full (RMM)",
+		Means: "RMM, which gives cuDF and cuML their memory, asked the driver and the card was full. A table can take several times its file, and joins, sorts and group-bys make copies; in notebooks earlier frames stay as long as names refer to them. Or another program holds the card: the log does not show which.",
+		Not:   "More RAM alone: without managed memory nothing spills into it.",
 		Cures: []cause.Cure{
 			look,
 			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object", Cost: "Slow while it spills"},
@@ -129,9 +124,8 @@ var rapidsCards = []cause.Card{
 var faissCards = []cause.Card{
 	{
 		ID: "faiss/scratch", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"TemporaryMemoryBuffer"},
-		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "had no room on the card for its scratch memory",
-		Means:    "This is not the index: a `StandardGpuResources` reserves scratch memory when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less free. PyTorch, another index or another process holds the rest, or several such objects were made.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "had no room on the card for its scratch memory",
+		Means: "This is not the index: a `StandardGpuResources` reserves scratch memory when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less free. PyTorch, another index or another process holds the rest, or several such objects were made.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Reserve less scratch", Kind: "python", Text: "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)", Cost: "A little speed"},
 			look,
@@ -141,10 +135,9 @@ var faissCards = []cause.Card{
 	},
 	{
 		ID: "faiss/index", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"alloc fail type FlatData", "alloc fail type IVFLists", "alloc fail type Quantizer", "allocMemorySpaceV", "alloc fail type Other"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "had no room on the card for the vectors of the index",
-		Means:    "The vectors did not fit: count x dimension x 4 bytes for a flat index, and up to twice that for a moment when lists grow or are copied. The size in the line is the request that failed.",
-		Not:      "`setTempMemory`: that is scratch, not the index.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room on the card for the vectors of the index",
+		Means: "The vectors did not fit: count x dimension x 4 bytes for a flat index, and up to twice that for a moment when lists grow or are copied. The size in the line is the request that failed.",
+		Not:   "`setTempMemory`: that is scratch, not the index.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Store vectors in 16 bit", Kind: "python", Text: "co = faiss.GpuClonerOptions()\nco.useFloat16 = True\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)", Cost: "Hardly any recall"},
 			{Fix: "use_lower_quant", Title: "Compress the vectors (PQ)", Kind: "python", Text: "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes per vector; 64 must divide d", Cost: "Some recall"},
@@ -155,11 +148,22 @@ var faissCards = []cause.Card{
 }
 
 var numbaCards = []cause.Card{{
-	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
-	Cause: cause.BatchTooLarge, Weight: cause.Good,
-	Headline: "could not allocate another array on the card",
-	Means:    "Numba asked the driver for an array and the card was full. Arrays keep NumPy's type (float64: 8 bytes a number), and freed ones are given back in batches, so a loop can hold several generations. If the first array fails, something else is on the card.",
+	ID: "dask/card", Kinds: []fact.Kind{fact.NumbaAlloc}, Said: []string{"dask_cuda", "dask_cudf", "distributed/worker.py", "distributed.worker"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a worker",
+	Means: "A task on a worker asked the driver for an array on the card, and the card was full. Each worker keeps its partitions there, and joins and sorts make copies. Several workers on one card share its memory. Or another process holds it: the log does not show which.",
 	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use smaller partitions", Told: "Twice as many, and only the columns that the task needs:", Kind: "python", Text: "df = df.repartition(npartitions=2 * df.npartitions)   # df: your own", Cost: "More tasks"},
+		{Fix: "cpu_offload", Title: "Spill to RAM earlier (`device_memory_limit`)", Told: "One worker per card, with half of the card as its limit:", Kind: "python", Text: "from dask_cuda import LocalCUDACluster\ncluster = LocalCUDACluster(device_memory_limit=\"8GB\")   # half of your card", Cost: "Slower while it spills"},
+		look,
+		{Fix: "upgrade_version", Title: "Update dask-cuda, cuDF and RMM together", Told: "If it began with an update, or spilling no longer happens: the newest release of all three, in one environment.", Cost: "Half an hour"},
+	},
+	Sources: []string{"numba/cuda/cudadrv/driver.py", "dask-cuda/dask_cuda/local_cuda_cluster.py"},
+}, {
+	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
+	Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not allocate another array on the card",
+	Means: "Numba asked the driver for an array and the card was full. Arrays keep NumPy's type (float64: 8 bytes a number), and freed ones are given back in batches, so a loop can hold several generations. If the first array fails, something else is on the card.",
+	Cures: []cause.Cure{
+		{Fix: "restart_session", If: inNotebook, Title: "Restart the kernel, then look at the card", Told: "Arrays of earlier cells stay on the card until the kernel ends. If `nvidia-smi` still shows it full, end what holds it.", Kind: "shell", Text: "nvidia-smi", Cost: "Variables are lost"},
 		{Fix: "empty_cache", Title: "Reuse arrays in the loop", Kind: "python", Text: "d_x.copy_to_device(x)   # into an array made once, instead of cuda.to_device(x) in every pass\ncuda.current_context().deallocations.clear()   # gives back what was deleted", Cost: "None"},
 		{Fix: "lower_batch_size", Title: "Process parts, in float32", Kind: "python", Text: "for part in np.array_split(x, 8):\n    d = cuda.to_device(part.astype(np.float32))", Cost: "Copies; fewer digits"},
 		look,
@@ -169,10 +173,9 @@ var numbaCards = []cause.Card{{
 
 var daskCards = []cause.Card{{
 	ID: "dask/worker-budget", Kinds: []fact.Kind{fact.WorkerBudget},
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "restarted a worker that had used 95 % of its share of RAM",
-	Means:    "Each worker has a share of RAM (RAM divided by the workers by default), and its nanny restarts it at 95 % of that, even if others have room. Dask spills results to disk from 60 % on, so running tasks are probably what is large: big partitions, or one task that joins everything. A task that loses its worker four times ends as KilledWorker.",
-	Not:      "More workers on the same machine: each gets a smaller share.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "restarted a worker that had used 95 % of its share of RAM",
+	Means: "Each worker has a share of RAM (RAM divided by the workers by default), and its nanny restarts it at 95 % of that, even if others have room. Dask spills results to disk from 60 % on, so running tasks are probably what is large: big partitions, or one task that joins everything. A task that loses its worker four times ends as KilledWorker.",
+	Not:   "More workers on the same machine: each gets a smaller share.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Use fewer workers and threads, more memory each", Told: "Threads of a worker share its memory, each with a partition of its own. On one machine; on a cluster `--nworkers 2 --nthreads 1` of `dask worker`:", Kind: "python", Text: "from dask.distributed import Client\nclient = Client(n_workers=2, threads_per_worker=1)   # half of RAM for each", Cost: "Fewer tasks at a time"},
 		{Fix: "stream_dataset", Title: "Use smaller partitions", Told: "`dd.read_csv(..., blocksize=\"64MB\")`, smaller chunks of an array; for a table that is there:", Kind: "python", Text: "df = df.repartition(partition_size=\"100MB\")", Cost: "More tasks"},
@@ -181,10 +184,9 @@ var daskCards = []cause.Card{{
 	Sources: []string{"distributed/worker_memory.py", "https://distributed.dask.org/en/stable/worker-memory.html"},
 }, {
 	ID: "dask/one-chunk", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in concatenate3", "in concatenate_axes", "dask/array/core.py"},
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "ran out of RAM while joining the chunks of an array[[: {asked}]]",
-	Means:    "Dask joined chunks into one NumPy array, and {asked} did not fit beside the chunks, so the peak is about twice that. Either a task on a worker needed a whole axis (a decomposition, a rechunk, a contraction), or `compute()` brought everything into one process. The traceback can show a line of the client for an error on a worker.",
-	Not:      "More threads in a worker: they share its memory.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while joining the chunks of an array[[: {asked}]]",
+	Means: "Dask joined chunks into one NumPy array, and {asked} did not fit beside the chunks, so the peak is about twice that. Either a task on a worker needed a whole axis (a decomposition, a rechunk, a contraction), or `compute()` brought everything into one process. The traceback can show a line of the client for an error on a worker.",
+	Not:   "More threads in a worker: they share its memory.",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "Use smaller chunks along the other axis", Told: "Or a smaller batch for an incremental method. Use your own names; the number is the rows of one chunk:", Kind: "python", Text: "x = x.rechunk({0: 1000, 1: -1})   # 1000 rows, whole columns\nprint(x.chunks)", Cost: "More tasks"},
 		{Fix: "raise_memory_limit", Title: "Give that process more RAM", Told: "Fewer workers on a node, each with a larger `--memory-limit` and one thread; in a batch job ask for more memory.", Cost: "Fewer tasks at a time"},
@@ -195,10 +197,9 @@ var daskCards = []cause.Card{{
 
 var sparkCards = []cause.Card{{
 	ID: "spark-rapids/pool", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"ai.rapids.cudf", "com.nvidia.spark.rapids"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory (RAPIDS plug-in), not of Java heap",
-	Means:    "Despite the Java OutOfMemoryError, the plug-in's pool on the card was full. Several tasks share a card, each with its own batches.",
-	Not:      "`--executor-memory` or -Xmx: they set the heap, not the card.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (RAPIDS plug-in), not of Java heap",
+	Means: "Despite the Java OutOfMemoryError, the plug-in's pool on the card was full. Several tasks share a card, each with its own batches.",
+	Not:   "`--executor-memory` or -Xmx: they set the heap, not the card.",
 	Cures: []cause.Cure{
 		{Fix: "lower_parallel", Title: "Run one task per card at a time", Kind: "config", Text: "spark.rapids.sql.concurrentGpuTasks=1", Cost: "Some throughput"},
 		{Fix: "lower_batch_size", Title: "Use smaller batches, more partitions", Kind: "config", Text: "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m\nspark.sql.shuffle.partitions=400", Cost: "Some speed"},

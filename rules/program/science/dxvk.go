@@ -26,10 +26,9 @@ var DXVK = program.Program{
 	Cards: []cause.Card{
 		{
 			ID: "dxvk/address-space", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"}, If: roomyHeap,
-			Cause: cause.SoftwareBug, Weight: cause.Strong,
-			Headline: "was refused {asked} although {left} of the card was free",
-			Means:    "By the count of the driver {left} of the {card} was free. If a small request fails beside so much room, the address space of a 32-bit game is usually full: 2 GB, or 4 GB if it is large-address aware, for the game and all memory of the card mapped into it.",
-			Not:      "A larger card, more RAM or swap: a 32-bit game cannot address more.",
+			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "was refused {asked} although {left} of the card was free",
+			Means: "By the count of the driver {left} of the {card} was free. If a small request fails beside so much room, the address space of a 32-bit game is usually full: 2 GB, or 4 GB if it is large-address aware, for the game and all memory of the card mapped into it.",
+			Not:   "A larger card, more RAM or swap: a 32-bit game cannot address more.",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update DXVK, or use another layer", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris; if a d3d9.dll lies beside the game, replace it). Direct3D 8: use the d3d8 of DXVK instead of d8vk. For comparison: `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
 				{Fix: "raise_memory_limit", Title: "Allow 4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
@@ -41,9 +40,8 @@ var DXVK = program.Program{
 		},
 		{
 			ID: "dxvk/full", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"},
-			Cause: cause.ModelTooLarge, Weight: cause.Fair,
-			Headline: "could not get memory for a texture or buffer of the game",
-			Means:    "DXVK asks the Vulkan driver for each block of textures and buffers. The lines \"Heap 0\" (the card) and \"Heap 1\" (RAM) below the message show which is at its budget; if neither is, a 32-bit game has used its 2 or 4 GB of addresses.",
+			Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "could not get memory for a texture or buffer of the game",
+			Means: "DXVK asks the Vulkan driver for each block of textures and buffers. The lines \"Heap 0\" (the card) and \"Heap 1\" (RAM) below the message show which is at its budget; if neither is, a 32-bit game has used its 2 or 4 GB of addresses.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Lower the texture quality", Told: "Then resolution, shadows and anti-aliasing; no HD texture packs.", Cost: "Detail"},
 				{Fix: "close_other_apps", Title: "Close other programs that use the card", Told: "Browsers, launchers, recorders; on laptops see that the game runs on the dedicated card.", Cost: "Free"},

@@ -23,7 +23,7 @@ var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swa
 var AlphaFold = program.Program{
 	Name: "alphafold", Shown: "AlphaFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"alphafold/docker/run_docker.py": "TF_FORCE_UNIFIED_MEMORY XLA_PYTHON_CLIENT_MEM_FRACTION", "alphafold/run_alphafold.py": "--models_to_relax --db_preset"},
-	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model."},
+	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model.", "/afprofile/", "AFProfile"},
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
 	Steps: steps{
@@ -51,7 +51,7 @@ var AlphaFold3 = program.Program{
 var ColabFold = program.Program{
 	Name: "colabfold", Shown: "ColabFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"colabfold/batch.py": "--max-msa --max-seq --max-extra-seq --disable-unified-memory --num-models --num-recycle"},
-	Proofs:   []string{"colabfold/", "colabfold_batch", "Not Enough GPU memory?", "colabfold.batch", "colabfold."},
+	Proofs:   []string{"colabfold/", "colabfold_batch", "Not Enough GPU memory?", "colabfold.batch", "colabfold.", "cf_af.run_alphafold"},
 	Titles:   map[string]string{"lower_batch_size": "Use fewer sequences of the MSA", "cpu_offload": "Keep unified memory on"},
 	Costs:    map[string]string{"lower_batch_size": "Some accuracy for families with few relatives."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),

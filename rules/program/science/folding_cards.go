@@ -7,13 +7,14 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const foldMeans = "The total length decides, all chains together: memory grows with its square or more, so 1.4 times the residues need at least twice the memory. "
 
 var (
 	shorterCure = cause.Cure{Fix: "lower_context", Title: "Shorten the input", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less.", Cost: "Contacts between the pieces"}
-	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Use a card with more memory", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
+	largerCard  = cause.Cure{Fix: "bigger_gpu", If: when.Not(hopeless), Title: "Use a card with more memory", Told: "The same input runs unchanged on a card well above {asked}; rent one of 40 or 80 GB for the run.", Cost: "Rent"}
 )
 
 // residues says how long a protein is whose scores of triangle attention have
@@ -32,11 +33,17 @@ var alphafoldCards = []cause.Card{{
 	Means: foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
 	Not:   "Fewer recycles or models: they run one after another in the same memory.",
 	Cures: []cause.Cure{
+		shorterIf(hopeless),
 		{Fix: "cpu_offload", Title: "Turn on unified memory (spills into RAM)", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
-		shorterCure, largerCard,
+		shorterIf(when.Not(hopeless)), largerCard,
 	},
 	Sources: []string{"alphafold/docker/run_docker.py", "alphafold/README.md"},
 }}
+
+// hopeless: more than nearly any card has.
+func hopeless(c *ledger.Case) bool { return ledger.Requested(c) >= 72<<30 }
+
+func shorterIf(cond func(*ledger.Case) bool) cause.Cure { k := shorterCure; k.If = cond; return k }
 
 var alphafold3Cards = []cause.Card{{
 	ID: "alphafold3/tokens", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
@@ -59,6 +66,16 @@ var colabfoldCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa.", Cost: "Some accuracy with few relatives"},
 		shorterCure, largerCard,
+	},
+	Sources: []string{"colabfold/batch.py"},
+}, {
+	ID: "colabfold/tpu", Kinds: []fact.Kind{fact.TPUCompile},
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "does not fit the TPU for this input: {asked} of {total}",
+	Means: foldMeans + "The compiler adds up the need of one core of the TPU before anything runs. On a GPU ColabFold can spill into RAM (unified memory), on a TPU it cannot.",
+	Cures: []cause.Cure{
+		{Fix: "bigger_gpu", Title: "Switch the notebook to a GPU", Told: "Colab: Runtime, Change runtime type, GPU; then run the cells again from the top.", Cost: "Free"},
+		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA (`max_msa`)", Told: "In the notebook the field max_msa: the next smaller pair of numbers.", Cost: "Some accuracy with few relatives"},
+		shorterCure,
 	},
 	Sources: []string{"colabfold/batch.py"},
 }}

@@ -21,10 +21,9 @@ var Theano = program.Program{
 	Proofs: []string{"Apply node that caused the error", "theano/gpuarray", "theano/compile", "theano/sandbox/cuda", "pygpu.gpuarray", "CNMEM_STATUS_OUT_OF_MEMORY"},
 	Cards: []cause.Card{{
 		ID: "theano/card", Kinds: append([]fact.Kind{fact.PythonMemory, fact.NumpyAlloc}, anyCard...), Said: []string{"Apply node that caused the error", "bytes of device memory", "GpuArrayException", "CNMEM_STATUS_OUT_OF_MEMORY"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "was refused memory on the card[[: {asked} wanted, {free} free]]",
-		Means:    "One node of Theano's graph asked the card for its result; \"Apply node\" names it and the shapes of its inputs, whose first side is usually the batch. In training all activations stay until the backward pass.[[ Only {free} of {total} was free.]] Python says MemoryError, but this is graphics memory.",
-		Not:      "More RAM or swap.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused memory on the card[[: {asked} wanted, {free} free]]",
+		Means: "One node of Theano's graph asked the card for its result; \"Apply node\" names it and the shapes of its inputs, whose first side is usually the batch. In training all activations stay until the backward pass.[[ Only {free} of {total} was free.]] Python says MemoryError, but this is graphics memory.",
+		Not:   "More RAM or swap.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size", Cost: "slower per sample", Told: "The size that the iterator or `fit(batch_size=)` gets; or shorter sequences, smaller images. Validate in batches, too."},
 			{Fix: "limit_framework_preallocation", Title: "Free intermediate results, no pool", Cost: "slower", Kind: "env", Text: "export THEANO_FLAGS=allow_gc=True,optimizer_including=local_remove_all_assert,gpuarray.preallocate=-1", Told: "Before the start (old back end: `lib.cnmem=0`). With cuDNN `dnn.conv.algo_fwd=small,dnn.conv.algo_bwd_filter=none,dnn.conv.algo_bwd_data=none` needs no workspace."},
@@ -42,10 +41,9 @@ var Torch7 = program.Program{
 	Cards: []cause.Card{
 		{
 			ID: "torch7/lua", Said: []string{"luajit: not enough memory", "luajit: bad allocation", "PANIC: unprotected error in call to Lua API (not enough memory)"},
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "reached the 1 to 2 GB limit of LuaJIT",
-			Means:    "LuaJIT keeps its tables and strings in the lowest 1 to 2 GB of addresses, whatever RAM the computer has; tensors lie outside. So the data in Lua tables is too large: captions, vocabularies, JSON files.",
-			Not:      "More RAM.",
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached the 1 to 2 GB limit of LuaJIT",
+			Means: "LuaJIT keeps its tables and strings in the lowest 1 to 2 GB of addresses, whatever RAM the computer has; tensors lie outside. So the data in Lua tables is too large: captions, vocabularies, JSON files.",
+			Not:   "More RAM.",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Build Torch with Lua 5.2", Cost: "half an hour", Told: "In the folder of Torch: `./clean.sh`, then `TORCH_LUA_VERSION=LUA52 ./install.sh`."},
 				{Fix: "fix_shape", Title: "Keep data outside Lua's heap", Cost: "some rewriting", Told: "Tensors (`torch.CharTensor`), or the `tds` package (`tds.Hash`, `tds.Vec`) instead of tables."},
@@ -55,9 +53,8 @@ var Torch7 = program.Program{
 		},
 		{
 			ID: "torch7/card", Kinds: anyCard, Said: []string{"THCStorage.cu", "THCGeneral", "cutorch", "luajit"},
-			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "was refused memory on the card",
-			Means:    "Error 2 is the driver's \"out of memory\"; Torch for Lua prints neither what was wanted nor what is free. A failure at the first pass means too large an input (image, batch, length) or a card in use by something else; a later one, something that is kept.",
+			Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused memory on the card",
+			Means: "Error 2 is the driver's \"out of memory\"; Torch for Lua prints neither what was wanted nor what is free. A failure at the first pass means too large an input (image, batch, length) or a card in use by something else; a later one, something that is kept.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Use a smaller image or batch", Cost: "detail, or slower", Told: "By the script's own option: `-image_size` (neural-style: 256), `-batch_size`/`-batchSize`, `-rnn_size`, `-seq_length`. Half the width and height is a quarter."},
 				{Fix: "limit_framework_preallocation", Title: "Turn off cuDNN autotune, use Adam", Cost: "slower", Told: "`-backend cudnn` without `-cudnn_autotune`, `-optimizer adam` in place of L-BFGS where the script has them (neural-style); in your own code `cudnn.benchmark = false`, and the `optnet` package, which shares buffers."},

@@ -24,9 +24,8 @@ var fewerForks = cause.Cure{Fix: "lower_num_workers", Title: "Use fewer parallel
 var rCallCards = []cause.Card{
 	{
 		ID: "r/fork", Kinds: ofRAM, Said: []string{"in mcfork(", "unable to fork, possible reason"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not start another process: no memory for `fork`",
-		Means:    "`mclapply`, BiocParallel and similar copy the whole session by `fork`. The copies share memory at first, but each may change all of it, and the system must be able to promise that. It refuses with a large session, many cores or a strict limit.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not start another process: no memory for `fork`",
+		Means: "`mclapply`, BiocParallel and similar copy the whole session by `fork`. The copies share memory at first, but each may change all of it, and the system must be able to promise that. It refuses with a large session, many cores or a strict limit.",
 		Cures: []cause.Cure{
 			fewerForks,
 			{Fix: "empty_cache", Title: "Shrink the session before the parallel step", Cost: "none", Told: "`rm` what the workers do not need and `gc()`, or save the input (`saveRDS`) and run that step in a fresh R: each copy is as large as the session."},
@@ -36,10 +35,9 @@ var rCallCards = []cause.Card{
 	},
 	{
 		ID: "r/absurd", Kinds: ofRAM, Said: []string{"cannot allocate memory block of size", "'Calloc' could not allocate memory", "'Realloc' could not re-allocate memory"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "was asked for too large a block in compiled code",
-		Means:    "An absurd size (\"134217728 Tb\", 1844674407…) is a number that overflowed: compiled code multiplied counts beyond 2,147,483,647 (`dist` or `hclust` on more than 46,340 rows, for one). A plausible size is a plain lack of RAM.",
-		Not:      "More RAM or swap, if the size is absurd.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "was asked for too large a block in compiled code",
+		Means: "An absurd size (\"134217728 Tb\", 1844674407…) is a number that overflowed: compiled code multiplied counts beyond 2,147,483,647 (`dist` or `hclust` on more than 46,340 rows, for one). A plausible size is a plain lack of RAM.",
+		Not:   "More RAM or swap, if the size is absurd.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Use fewer rows, or a method without all pairs", Cost: "other results in detail", Told: "`dist`/`hclust`: below 46,340 rows, or `fastcluster`, `kmeans`, `RANN::nn2` for neighbours; keep matrices sparse (`Matrix`)."},
 			{Fix: "upgrade_version", Title: "Update the package", Cost: "a few minutes", Told: "`update.packages()`, Bioconductor `BiocManager::install()`. If it reads a file (`readRDS`, `load`), the file may be damaged: copy or make it again."},
@@ -49,9 +47,8 @@ var rCallCards = []cause.Card{
 	},
 	{
 		ID: "r/methylkit", Kinds: ofRAM, Said: []string{"tileMethylCounts", "methylKit", "methRead", "calculateDiffMeth"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of RAM under methylKit[[: {asked} in one vector]]",
-		Means:    "methylKit keeps every position of every sample as R tables in RAM; tiling, uniting and testing make copies, and contexts with many positions (CHH) are many times CpG.[[ A request of {asked} was refused.]]",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM under methylKit[[: {asked} in one vector]]",
+		Means: "methylKit keeps every position of every sample as R tables in RAM; tiling, uniting and testing make copies, and contexts with many positions (CHH) are many times CpG.[[ A request of {asked} was refused.]]",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep the data on disk (methylDB)", Cost: "slower, disk", Kind: "text", Text: "`methRead(files, ..., dbtype = \"tabix\", dbdir = \"methylDB\")`, then `tileMethylCounts(obj, save.db = TRUE)`, `unite(..., save.db = TRUE)`"},
 			fewerForks,
@@ -62,10 +59,9 @@ var rCallCards = []cause.Card{
 	},
 	{
 		ID: "r/seurat", Kinds: ofRAM, Said: []string{"Seurat", "ScaleData(", "FindIntegrationAnchors", "IntegrateData", "SCTransform", "FindTransferAnchors"}, Unsaid: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM in a step of Seurat[[: {asked} in one vector]]",
-		Means:    "Counts are sparse; scaling and integration make them dense: cells x genes x 8 bytes. 100,000 cells of 20,000 genes are 15 GiB for each copy, of 2,000 genes 1.5.",
-		Not:      "More cores: each worker gets a copy.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM in a step of Seurat[[: {asked} in one vector]]",
+		Means: "Counts are sparse; scaling and integration make them dense: cells x genes x 8 bytes. 100,000 cells of 20,000 genes are 15 GiB for each copy, of 2,000 genes 1.5.",
+		Not:   "More cores: each worker gets a copy.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Scale only variable features", Cost: "none as a rule", Kind: "text", Text: "`ScaleData(obj, features = VariableFeatures(obj))`; `SCTransform(obj, conserve.memory = TRUE)`"},
 			{Fix: "stream_dataset", Title: "Integrate with a reference and `rpca`", Cost: "slightly other anchors", Kind: "text", Text: "`FindIntegrationAnchors(list, reference = c(1, 2), reduction = \"rpca\", dims = 1:30)`; Seurat 5: layers with `IntegrateLayers`, sketches and BPCells matrices on disk"},
@@ -79,9 +75,8 @@ var rCallCards = []cause.Card{
 var matlabCallCards = []cause.Card{
 	{
 		ID: "matlab/kilosort", Said: []string{"main_kilosort", "template_learning", "run_pursuit", "datashift2", "preprocessDataSub", "learnAndSolve8b", "clusterSingleBatches", "kilosort"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory under Kilosort",
-		Means:    "Kilosort puts the spike features of a whole group, or a batch of all channels, on the card at once. Both grow with the number of channels and of spikes above the threshold, and the first with the length of the recording. In `template_learning` and `run_pursuit` it is the count of spikes.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory under Kilosort",
+		Means: "Kilosort puts the spike features of a whole group, or a batch of all channels, on the card at once. Both grow with the number of channels and of spikes above the threshold, and the first with the length of the recording. In `template_learning` and `run_pursuit` it is the count of spikes.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Use fewer spikes or a shorter range", Cost: "weak units, or several runs", Told: "In the config: `ops.trange = [0 3600]` (an hour, in seconds) shows whether it is the length; a higher threshold (`ops.spkTh`, `ops.Th`), and remove bad channels and artefacts. If a batch fails: a smaller `ops.NT` (a multiple of 32, plus `ops.ntbuff`)."},
 			{Fix: "restart_session", Title: "Reset the card before the run", Cost: "all gpuArrays are lost", Told: "`reset(gpuDevice(1))`; if `gpuDevice` then shows AvailableMemory far below the total, another program holds it (`!nvidia-smi`)."},
@@ -105,9 +100,8 @@ var matlabCallCards = []cause.Card{
 	},
 	{
 		ID: "matlab/ram", Kinds: ofRAM, Said: []string{"help memory\" for your options", "HELP MEMORY for your options", "help memory for your options"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused RAM (\"Out of memory\")",
-		Means:    "MATLAB asked the system for an array and was refused; the message has no size. Numbers are double (8 bytes), an operation holds operands and result together, and each part of a cell array or structure takes some 100 bytes more. On Windows RAM and page file together are the limit.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (\"Out of memory\")",
+		Means: "MATLAB asked the system for an array and was refused; the message has no size. Numbers are double (8 bytes), an operation holds operands and result together, and each part of a cell array or structure takes some 100 bytes more. On Windows RAM and page file together are the limit.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Find the array", Cost: "free", Told: "`dbstop if error`, run it again, then `whos` and `size` of the operands in that line: a column with a row (`a - b'`), `pdist2` or `zeros(n)` makes n x n. `memory` (Windows) shows what is left."},
 			{Fix: "stream_dataset", Title: "Process the data in parts", Cost: "some rewriting", Told: "`matfile`, `datastore` and `tall` read from disk; use `single` or integers, `sparse`, and `clear` between steps."},
@@ -121,9 +115,8 @@ var matlabCallCards = []cause.Card{
 var octaveCards = []cause.Card{
 	{
 		ID: "octave/array", Kinds: ofRAM, Said: []string{"Octave's index type"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "was asked for an array larger than memory, or than Octave can index",
-		Means:    "Octave prints the same message if RAM is refused and if a size exceeds its index type (2^31 elements in old builds). A wrong shape is usual: a column with a row makes a whole matrix.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "was asked for an array larger than memory, or than Octave can index",
+		Means: "Octave prints the same message if RAM is refused and if a size exceeds its index type (2^31 elements in old builds). A wrong shape is usual: a column with a row makes a whole matrix.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the sizes in that line", Cost: "free", Told: "`size(a), size(b)`; `zeros(n)` is n x n, `zeros(n, 1)` is a column."},
 			{Fix: "stream_dataset", Title: "If intended: use blocks, `single` or `sparse`", Cost: "some rewriting"},
@@ -145,7 +138,7 @@ func trainingCard(id, headline, means string, first, second cause.Cure, sources 
 
 var mxnetCards = []cause.Card{trainingCard("mxnet/card", "was refused memory on the card",
 	"MXNet's pool frees what is unused before it gives up, and the driver still refused. The message has no size. In training, activations of a batch usually fill the card; if the first batch fails, something else may be on it.",
-	cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size per card", Cost: "slower; perhaps another learning rate", Told: "`--batch-size` (GluonCV, Gluon scripts), `--per-batch-size` or `config.batch_size` (InsightFace), `batch_size` of the estimator's trainer (GluonTS); half of it, again if need be."},
+	cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size per card", Cost: "slower; perhaps another learning rate", Told: "Half of the present value, again if need be: `batch_size` in the script, or its option (`--batch-size`; InsightFace `--per-batch-size`). If it is small already: smaller images (`data_shape`, a `Resize` in the transforms)."},
 	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Cost: "none", Told: "MXNet runs ahead of Python: use `loss.asscalar()` (or `mx.nd.waitall()` every few steps) instead of summing arrays. Inputs of many sizes: `MXNET_GPU_MEM_POOL_TYPE=Round` before the start."},
 	"mxnet/src/storage/pooled_storage_manager.h", "mxnet/docs/static_site/src/pages/api/faq/env_var.md")}
 
@@ -158,10 +151,9 @@ var caffeCards = []cause.Card{trainingCard("caffe/card", "was refused memory on 
 // boostHost: XGBoost was refused the computer's RAM.
 var boostHost = cause.Card{
 	ID: "xgboost/ram", Kinds: []fact.Kind{fact.BadAlloc}, If: func(c *ledger.Case) bool { return !ledger.OnCard(c) },
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused RAM (std::bad_alloc)",
-	Means:    "This is system memory (RAM). XGBoost keeps its own copy beside your table (a DMatrix: 8 bytes for each value present), and histograms of leaves x columns x bins. One-hot columns, many classes (a set of trees for each) and deep trees make them large.",
-	Not:      "Fewer rounds: trees are made one after another.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (std::bad_alloc)",
+	Means: "This is system memory (RAM). XGBoost keeps its own copy beside your table (a DMatrix: 8 bytes for each value present), and histograms of leaves x columns x bins. One-hot columns, many classes (a set of trees for each) and deep trees make them large.",
+	Not:   "Fewer rounds: trees are made one after another.",
 	Cures: []cause.Cure{
 		{Fix: "half_precision", Title: "Use QuantileDMatrix, keep one copy", Cost: "a little accuracy", Told: "XGBoost 1.7 and later:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\ndel X   # and the DataFrame that it came from\nparams.update(tree_method=\"hist\", max_bin=64, max_depth=6)"},
 		{Fix: "fix_shape", Title: "Use sparse or categorical columns", Cost: "none as a rule", Told: "`scipy.sparse` instead of one-hot tables, or `enable_categorical=True` with columns of type category."},
@@ -173,10 +165,9 @@ var boostHost = cause.Card{
 // catboostRAM is CatBoost's refusal of RAM.
 var catboostRAM = cause.Card{
 	ID: "catboost/ram", Kinds: []fact.Kind{fact.BadAlloc}, If: func(c *ledger.Case) bool { return !ledger.OnCard(c) },
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused RAM (bad allocation)",
-	Means:    "This is system memory (RAM). CatBoost keeps the pool beside your table, statistics for each thread, and for categorical columns counters and their combinations, which often need most; so do many classes and deep trees.",
-	Not:      "Fewer iterations: trees are made one after another.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (bad allocation)",
+	Means: "This is system memory (RAM). CatBoost keeps the pool beside your table, statistics for each thread, and for categorical columns counters and their combinations, which often need most; so do many classes and deep trees.",
+	Not:   "Fewer iterations: trees are made one after another.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower `max_ctr_complexity` and `depth`", Cost: "a little accuracy", Told: "`max_ctr_complexity=1, depth=6, border_count=64, boosting_type=\"Plain\", thread_count=4`, and `used_ram_limit=\"12gb\"` (it bounds the counters) among the parameters."},
 		{Fix: "half_precision", Title: "Keep one copy of the table, small types", Cost: "none", Told: "float32; drop ID columns, and do not pass free text as categories; `Pool(X, y, cat_features=...)`, then `del X`."},
@@ -201,14 +192,13 @@ var juliaRAM = cause.Card{
 // detectionCards are about TensorFlow's Object Detection API.
 var detectionCards = []cause.Card{{
 	ID: "tf-object-detection/step", Kinds: []fact.Kind{fact.TFAlloc}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
-	Means:    "The batch of pipeline.config, at the size that its image_resizer makes, fills the card. Faster and Mask R-CNN keep the aspect ratio, so a batch above 1 is padded to its largest image. Evaluation in the same process (`train_and_evaluate`) takes more.",
-	Not:      "Memory growth: it changes when memory is taken, not how much.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
+	Means: "The batch of pipeline.config, at the size that its image_resizer makes, fills the card. Faster and Mask R-CNN keep the aspect ratio, so a batch above 1 is padded to its largest image; their second stage runs on all proposals at once (64 or 300 of an image by default). Evaluation in the same process takes more.",
+	Not:   "Memory growth: it changes when memory is taken, not how much.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 4   # half of the present value; 1 for Faster R-CNN and Mask R-CNN on 8 to 12 GB\n}"},
-		{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
-		{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet instead of ResNet or Inception; `first_stage_max_proposals: 100`; masks only if you need them."},
+		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 2   # half of the present value, down to 1; if it is 1: a smaller image_resizer\n}"},
+		{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # two thirds of 600 and 1024; SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
+		{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet, Inception v2 or ResNet-50 instead of NASNet, Inception ResNet or ResNet-101; in `faster_rcnn` `first_stage_max_proposals: 100` and `second_stage_batch_size: 32`; masks only if you need them."},
 		{Fix: "kill_stale_process", Title: "Check what else uses the card", Cost: "a look is free", Told: "If an evaluation runs beside the training on the same card, start it with `CUDA_VISIBLE_DEVICES=-1`.", Kind: "shell", Text: "nvidia-smi"},
 	},
 	Sources: []string{"models/research/object_detection/protos/pipeline.proto", "models/research/object_detection/protos/image_resizer.proto", "models/research/object_detection/protos/faster_rcnn.proto"},

@@ -164,7 +164,7 @@ var Darknet = program.Program{
 // TFObjectDetection is TensorFlow's object detection API.
 var TFObjectDetection = program.Program{
 	Name: "tf-object-detection", Shown: "TF Object Detection", Work: "vision", Edits: "flags", Language: "python",
-	Proofs:   []string{"object_detection/model_", "object_detection/legacy", "object_detection/core", "object_detection/meta_architectures"},
+	Proofs:   []string{"object_detection/model_", "object_detection/legacy", "object_detection/core", "object_detection/meta_architectures", "FirstStageFeatureExtractor/", "SecondStageFeatureExtractor/", "SecondStageBoxPredictor/"},
 	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in pipeline.config", "lower_resolution": "Smaller image_resizer", "lower_num_workers": "Smaller input queues"},
 	Costs:    map[string]string{"lower_resolution": "Small objects are missed.", "lower_num_workers": "The card may wait for data."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_num_workers", "lower_batch_size", "raise_memory_limit"))),

@@ -12,10 +12,9 @@ import (
 var matlabCards = []cause.Card{
 	{
 		ID: "matlab/variable", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Maximum variable size allowed on the device is exceeded"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "refused one array that is larger than a gpuArray may be",
-		Means:    "This is a limit for a single variable (2^31 - 1 elements, or most of the card), not what other programs hold. The size follows from the arguments of that line: a stack of all points, frames or pairs at once, or a zoom that multiplies both sides.",
-		Not:      "Ending other programs, or `reset(gpuDevice)`: the array alone is too large.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array that is larger than a gpuArray may be",
+		Means: "This is a limit for a single variable (2^31 - 1 elements, or most of the card), not what other programs hold. The size follows from the arguments of that line: a stack of all points, frames or pairs at once, or a zoom that multiplies both sides.",
+		Not:   "Ending other programs, or `reset(gpuDevice)`: the array alone is too large.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Process smaller chunks", Told: "Print `size` of the arguments in that line; halve the number of items per call (a loop with `gather` after each), and use `single` instead of double.", Cost: "Time"},
 			{Fix: "upgrade_version", Title: "If it failed inside a package: update it", Told: "The innermost frame names it; search its issues for this message, and report the sizes of your data.", Cost: "Free"},
@@ -25,10 +24,9 @@ var matlabCards = []cause.Card{
 	},
 	{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "found the card full in this call",
-		Means:    "Numbers are double (8 bytes) unless told otherwise, and a gpuArray stays on the card as long as a variable refers to it; in training, mini-batch x image size counts. Each worker of a parallel pool has its own context. Another program may hold the rest.",
-		Not:      "More RAM: a gpuArray has to be on the card.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "found the card full in this call",
+		Means: "Numbers are double (8 bytes) unless told otherwise, and a gpuArray stays on the card as long as a variable refers to it; in training, mini-batch x image size counts. Each worker of a parallel pool has its own context. Another program may hold the rest.",
+		Not:   "More RAM: a gpuArray has to be on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Check the card, then reset it", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` frees all that this MATLAB holds. If it is still low, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
 			{Fix: "lower_batch_size", Title: "Lower the mini-batch size", Kind: "text", Text: "Half of the present value. Deep Learning Toolbox: `\"MiniBatchSize\"` in `trainingOptions` (128 by default) and `predict`; MatConvNet: `batchSize`, or a higher `numSubBatches`.", Cost: "Slower per epoch"},
@@ -38,10 +36,9 @@ var matlabCards = []cause.Card{
 	},
 	{
 		ID: "matlab/array-size", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"exceeds maximum array size preference"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "refused one array of {asked}, above its limit for a single array",
-		Means:    "{asked} in one array is above the limit in MATLAB's preferences, by default all of the machine's RAM. The line shows the sizes. Two equal long sides mean every row with every row, often by implicit expansion: a column minus a row (`a - b'`) makes a whole matrix.",
-		Not:      "Raising the limit: an array beyond RAM makes the machine swap until it hangs.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array of {asked}, above its limit for a single array",
+		Means: "{asked} in one array is above the limit in MATLAB's preferences, by default all of the machine's RAM. The line shows the sizes. Two equal long sides mean every row with every row, often by implicit expansion: a column minus a row (`a - b'`) makes a whole matrix.",
+		Not:   "Raising the limit: an array beyond RAM makes the machine swap until it hangs.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the sizes of both operands", Told: "`size(a), size(b)` in the line that failed. If a column meets a row, transpose one. `zeros(n)` makes n x n; `zeros(n, 1)` is a column.", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If intended: use sparse, blocks or `tall`", Told: "`sparse` where most is zero, `pdist2(x, y, \"euclidean\", \"Smallest\", 10)` instead of all distances, a loop over blocks of rows, or `tall` and `matfile` from disk.", Cost: "Some rewriting"},
@@ -88,9 +85,8 @@ func squareSide(c *ledger.Case) map[string]string {
 var rCards = []cause.Card{
 	{
 		ID: "r/own-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "reached its own memory limit on macOS",
-		Means:    "R on macOS limits what its vectors take together (R_MAX_VSIZE: by default 16 GB or the RAM, whichever is more)[[, here {limit}]]. Objects of earlier steps count, and merging or scaling a large matrix can make it dense: cells x genes x 8 bytes.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own memory limit on macOS",
+		Means: "R on macOS limits what its vectors take together (R_MAX_VSIZE: by default 16 GB or the RAM, whichever is more)[[, here {limit}]]. Objects of earlier steps count, and merging or scaling a large matrix can make it dense: cells x genes x 8 bytes.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise `R_MAX_VSIZE`", Told: "Then restart R.", Kind: "shell", Text: "echo 'R_MAX_VSIZE=64Gb' >> ~/.Renviron   # 64Gb: your RAM, or up to twice that (the rest is swap)", Cost: "Slow once it swaps"},
 			rClean,
@@ -100,10 +96,9 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/diagonal", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"diag(Z %*%", "%*% t(Z))", "%*% t(X))", "diag(X %*%"}, If: hugeVector,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: squareSide,
-		Headline: "wanted a matrix of {asked} to use only its diagonal",
-		Means:    "{asked} of 8-byte numbers is a square of about {rows} x {rows}: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes that square only to read its diagonal; it grows with the square of the rows.",
-		Not:      "`gc()`, `memory.limit()` or closing programs.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: squareSide, Headline: "wanted a matrix of {asked} to use only its diagonal",
+		Means: "{asked} of 8-byte numbers is a square of about {rows} x {rows}: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes that square only to read its diagonal; it grows with the square of the rows.",
+		Not:   "`gc()`, `memory.limit()` or closing programs.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Compute the diagonal with `rowSums`", Told: "Where the line is in a package: `trace(FUNCTION, edit = TRUE)` opens that function for this session.", Kind: "text", Text: "`rowSums((Z %*% Sigma) * Z)` in place of `diag(Z %*% Sigma %*% t(Z))`", Cost: "None"},
 			{Fix: "upgrade_version", Title: "Update the package, or use another function", Told: "`packageVersion(\"PACKAGE\")` shows yours. R squared of mixed models also by `MuMIn::r.squaredGLMM(model)` or `performance::r2(model)`, model by model.", Cost: "Perhaps another call"},
@@ -113,9 +108,8 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/dada2", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"run_dada", "DADA2:", "dada2::", "learnErrors"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} while DADA2 denoised a sample",
-		Means:    "DADA2 needs memory for the distinct sequences of a sample (with pooling, of all samples). A request of {asked} points to a sample with very many: primers or adapters left on, long reads with poor ends, pairs merged before, or one sample many times as deep as the others.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} while DADA2 denoised a sample",
+		Means: "DADA2 needs memory for the distinct sequences of a sample (with pooling, of all samples). A request of {asked} points to a sample with very many: primers or adapters left on, long reads with poor ends, pairs merged before, or one sample many times as deep as the others.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Trim primers, filter harder", Told: "Cut primers (`cutadapt`); truncate where quality falls and filter harder: `--p-trunc-len`, `--p-max-ee 1.0`, `--p-trim-left` (QIIME 2; in R `truncLen`, `maxEE`). Treat all runs that you compare alike.", Cost: "Reads that were bad"},
 			{Fix: "stream_dataset", Title: "Subsample the deepest sample", Told: "`qiime demux summarize` or the read counts show it; `seqtk sample -s1 in.fq.gz 200000`. Without pooling: `pool = FALSE`.", Cost: "Rare variants of that sample"},
@@ -125,10 +119,9 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/module", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Unable to load module", "load action", "lazy loading failed"}, If: noVector,
-		Cause: cause.SoftwareBug, Weight: cause.Decisive,
-		Headline: "read an impossible size ({asked}) while loading a package",
-		Means:    "No machine has {asked}. The compiled part of a package was loading: one built for another version of R or Rcpp reads something else as a length. So the package is broken, not short of memory.",
-		Not:      "More RAM or swap.",
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "read an impossible size ({asked}) while loading a package",
+		Means: "No machine has {asked}. The compiled part of a package was loading: one built for another version of R or Rcpp reads something else as a length. So the package is broken, not short of memory.",
+		Not:   "More RAM or swap.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Rebuild that package and Rcpp", Cost: "some minutes", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`; then install again what failed. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
 			{Fix: "restart_session", Title: "Use one library folder for this R", Cost: "free", Told: "`.libPaths()` shows where packages come from: folders of an older R, or of conda beside the system's, mix versions."},
@@ -137,10 +130,9 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/no-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: noVector,
-		Cause: cause.SoftwareBug, Weight: cause.Strong,
-		Headline: "was asked for {asked}, an impossible size",
-		Means:    "No machine has {asked}: a size is wrong. Compiled code does that when it reads a damaged or foreign file, was built for another R, or multiplies counts beyond 2,147,483,647.",
-		Not:      "More RAM or swap.",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "was asked for {asked}, an impossible size",
+		Means: "No machine has {asked}: a size is wrong. Compiled code does that when it reads a damaged or foreign file, was built for another R, or multiplies counts beyond 2,147,483,647.",
+		Not:   "More RAM or swap.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Find the call and check its input", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of its input."},
 			{Fix: "upgrade_version", Title: "Rebuild the package", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
@@ -150,21 +142,19 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted one vector of {asked}",
-		Means:    "{asked} in one piece is seldom the data itself. Usually it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge with keys that repeat on both sides. `traceback()` after the error names the call.",
-		Not:      "`gc()` or `memory.limit()`.",
-		Cures:    []cause.Cure{rSmaller, rSmallerTypes, rClean},
-		Sources:  []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted one vector of {asked}",
+		Means:   "{asked} in one piece is seldom the data itself. Usually it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge with keys that repeat on both sides. `traceback()` after the error names the call.",
+		Not:     "`gc()` or `memory.limit()`.",
+		Cures:   []cause.Cure{rSmaller, rSmallerTypes, rClean},
+		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} of RAM for one vector",
-		Means:    "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",
-		Not:      "`gc()` alone: R collects garbage before it gives up.",
-		Cures:    []cause.Cure{rClean, rSmallerTypes, rLimit},
-		Sources:  []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM for one vector",
+		Means:   "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",
+		Not:     "`gc()` alone: R collects garbage before it gives up.",
+		Cures:   []cause.Cure{rClean, rSmallerTypes, rLimit},
+		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 }
 
@@ -196,10 +186,9 @@ func taken(c *ledger.Case) map[string]string {
 
 var paddleCards = []cause.Card{paddleGrows, {
 	ID: "paddle/others", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: heldByOthers, Figures: taken,
-	Cause: cause.LeakedProcess, Weight: cause.Decisive,
-	Headline: "found the card full: other processes hold nearly all of it",
-	Means:    "{taken} of the card is in use, and this process has only {mine} of it: other processes or containers hold the rest.",
-	Not:      "A smaller batch or model: this process holds little.",
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "found the card full: other processes hold nearly all of it",
+	Means: "{taken} of the card is in use, and this process has only {mine} of it: other processes or containers hold the rest.",
+	Not:   "A smaller batch or model: this process holds little.",
 	Cures: []cause.Cure{
 		look,
 		{Fix: "select_gpu", Title: "Use another card", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Free, if one is there"},
@@ -207,16 +196,26 @@ var paddleCards = []cause.Card{paddleGrows, {
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }, {
-	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
-	Cause: cause.BatchTooLarge, Weight: cause.Likely,
-	Headline: "needed {asked} more on the card and found {free}",
-	Means:    "{asked} was wanted and {free} was free. Either another process holds much of the card, or one step needs too much: batch x image size or length. PaddleOCR passes a large scan to the network as a whole unless its side is limited.",
+	ID: "paddle/ocr", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PaddleOCR", "paddleocr", "ppocr", "tools/infer/predict_"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needed {asked} more on the card for OCR and found {free}",
+	Means: "PaddleOCR passes a large scan to the text detector as a whole unless its side is limited, so the need grows with width x height; in training the batch counts. Another process on the card has the same effect.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Kind: "text", Text: "Training: half of `batch_size_per_card` or `batch_size` in the YAML. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower per sample"},
+		{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Halve the batch size", Told: "`batch_size_per_card` of the training part of the YAML (and of the evaluation part, if it fails there): half of the present value.", Cost: "Slower"},
+		{Fix: "lower_resolution", Title: "Limit the image side", Told: "`det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); or scale large scans down before.", Cost: "Small print may be missed"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "`rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower"},
 		look,
-		{Fix: "lower_resolution", Title: "Use smaller images", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); otherwise half the width and height.", Cost: "Small print may be missed"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
+}, {
+	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
+	Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "needed {asked} more on the card and found {free}",
+	Means: "{asked} was wanted and {free} was free. Either another process holds much of the card, or one step needs too much: batch x image size or length. `nvidia-smi` before the start shows which.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML, or the script's option; half again if need be.", Cost: "Slower per sample"},
+		look,
+		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; or half the maximum length.", Cost: "Detail"},
+	},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }}
 
 // paddleGrows is what rises from step to step.
@@ -235,9 +234,8 @@ var paddleGrows = cause.Card{
 
 var openCVCards = []cause.Card{{
 	ID: "opencv/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"core/src/ocl.cpp"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "was refused [[{asked} ]]by the OpenCL device",
-	Means:    "OpenCV ran this step on the OpenCL device (a graphics card, often the integrated one), which could not make the buffer[[ of {asked}]]. A warp, resize or panorama with a wrong factor, focal length or rotation can make an image far larger than its input; plane and fisheye projections do so towards 90 degrees.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused [[{asked} ]]by the OpenCL device",
+	Means: "OpenCV ran this step on the OpenCL device (a graphics card, often the integrated one), which could not make the buffer[[ of {asked}]]. A warp, resize or panorama with a wrong factor, focal length or rotation can make an image far larger than its input; plane and fisheye projections do so towards 90 degrees.",
 	Cures: []cause.Cure{
 		{Fix: "fix_shape", Title: "Print the size before that call", Told: "A warper tells its size first (`warper.warpRoi((w, h), K, R)`). If one image is ten times the others, it is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
 		{Fix: "lower_resolution", Title: "Use smaller images or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` instead of plane, lower `--work_megapix` and `--compose_megapix` (OpenCV's sample).", Cost: "Detail"},
@@ -260,10 +258,9 @@ var darknetCards = []cause.Card{{
 
 var javaCards = []cause.Card{{
 	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "was refused {asked} of system memory",
-	Means:    "\"Not enough space\" with errno 12 means RAM, not disk: the system or the container refused {asked} to Java, usually for its heap at the start (-Xms). By default servers take a quarter to half of the RAM that they see; beside other programs, or under a container limit, that can be too much.",
-	Not:      "Freeing disk space, or a larger -Xmx.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of system memory",
+	Means: "\"Not enough space\" with errno 12 means RAM, not disk: the system or the container refused {asked} to Java, usually for its heap at the start (-Xms). By default servers take a quarter to half of the RAM that they see; beside other programs, or under a container limit, that can be too much.",
+	Not:   "Freeing disk space, or a larger -Xmx.",
 	Cures: []cause.Cure{
 		{Fix: "lower_mem_fraction", Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{
 			{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"},
@@ -275,10 +272,9 @@ var javaCards = []cause.Card{{
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
 	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"}, Unsaid: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused memory by the system, not by its heap limit",
-	Means:    "The system refused memory to the Java VM itself[[: {asked}]]. On Windows RAM and page file together are used up (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A usual reason is -Xmx or -Xms near or above what the machine has.",
-	Not:      "Raising -Xmx: the system has no more to give.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit",
+	Means: "The system refused memory to the Java VM itself[[: {asked}]]. On Windows RAM and page file together are used up (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A usual reason is -Xmx or -Xms near or above what the machine has.",
+	Not:   "Raising -Xmx: the system has no more to give.",
 	Cures: []cause.Cure{
 		{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit; a game: `-Xmx4G` in the launcher's JVM arguments.", Cost: "A smaller heap"},
 		{Fix: "raise_pagefile", Title: "Windows: enlarge the page file", Kind: "ui", Text: "Windows: Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},

@@ -27,6 +27,11 @@ var (
 	narrowed = []string{".astype(", "np.array(", "np.asarray(", "np.concatenate(", "np.stack(", "np.vstack(", "np.hstack("}
 )
 
+// fromHDF5: the reader's own line reads a whole dataset of an HDF5 file.
+func fromHDF5(c *ledger.Case) bool {
+	return OwnLineHas(c, "hf.get(", "hf[", "h5.get(", "h5[", "h5_file", "h5file", "h5py.File(")
+}
+
 // inRAMCall: NumPy's refusal, with or without a size.
 func inRAMCall(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc, fact.PythonMemory) }
 
@@ -90,10 +95,9 @@ var (
 var CallCards = []cause.Card{
 	{
 		ID: "numpy/32-bit", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.NativeAlloc}, Said: bits32, If: when.Not(AtLeast(3 * units.GiB)),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "reached the 2 GB limit of a 32-bit Python",
-		Means:    "The folder in the traceback belongs to a 32-bit Python. It can address 2 GB (4 at most), whatever RAM the computer has, and needs a free stretch of addresses for each array.[[ No stretch of {asked} was left.]]",
-		Not:      "More RAM or a larger page file: a 32-bit process cannot use them.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached the 2 GB limit of a 32-bit Python",
+		Means: "The folder in the traceback belongs to a 32-bit Python. It can address 2 GB (4 at most), whatever RAM the computer has, and needs a free stretch of addresses for each array.[[ No stretch of {asked} was left.]]",
+		Not:   "More RAM or a larger page file: a 32-bit process cannot use them.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Install the 64-bit Python and your packages again", Told: "\"Windows installer (64-bit)\" on python.org, or Anaconda 64-bit. Then this prints 64:", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
 			{Fix: "stream_dataset", Title: "Until then: work in parts", Told: "pandas `chunksize=`, NumPy `np.load(..., mmap_mode=\"r\")` and small slices; float32, int32 and categories.", Cost: "some rewriting"},
@@ -103,10 +107,9 @@ var CallCards = []cause.Card{
 	},
 	{
 		ID: "numpy/one-hot", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: oneHot, If: large, Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "had no RAM for one-hot labels[[: {asked}]]",
-		Means:    "The call turns each label into a row of zeros with a single 1[[: {n} rows of {columns} numbers]]. It needs as many numbers as labels times classes. Losses such as `sparse_categorical_crossentropy` take the integer labels as they are.",
-		Not:      "A smaller batch: this array is made for all labels at once.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for one-hot labels[[: {asked}]]",
+		Means: "The call turns each label into a row of zeros with a single 1[[: {n} rows of {columns} numbers]]. It needs as many numbers as labels times classes. Losses such as `sparse_categorical_crossentropy` take the integer labels as they are.",
+		Not:   "A smaller batch: this array is made for all labels at once.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Keep labels as integers", Cost: "none", Kind: "python", Text: "model.compile(optimizer=\"adam\", loss=\"sparse_categorical_crossentropy\", metrics=[\"accuracy\"])   # and no to_categorical"},
 			{Fix: "stream_dataset", Title: "Make one-hot rows batch by batch", Cost: "some lines", Told: "In a generator or `Sequence`, or in the pipeline: `ds.map(lambda x, y: (x, tf.one_hot(y, classes)))`. Inputs: an `Embedding` layer takes indices."},
@@ -117,9 +120,8 @@ var CallCards = []cause.Card{
 	},
 	{
 		ID: "numpy/densified", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: densify, If: large, Unsaid: Joined(oneHot, allDist), Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "had no RAM for a sparse matrix made dense[[: {asked}]]",
-		Means:    "`toarray` or `todense` writes out all zeros[[: {n} rows of {columns} columns]]. A sparse matrix stores only the values that are not zero.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a sparse matrix made dense[[: {asked}]]",
+		Means: "`toarray` or `todense` writes out all zeros[[: {n} rows of {columns} columns]]. A sparse matrix stores only the values that are not zero.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Told: "Most of scikit-learn takes `scipy.sparse` directly (linear models, naive Bayes, `SGDClassifier`, `TruncatedSVD`, k-means), LightGBM and XGBoost too: drop the `.toarray()`."},
 			{Fix: "lower_batch_size", Title: "Reduce the columns before making it dense", Cost: "rare words", Told: "Texts: `TfidfVectorizer(max_features=5000, min_df=5)`; otherwise `SelectKBest`, or `TruncatedSVD(100)`, whose result is dense and small."},
@@ -130,9 +132,8 @@ var CallCards = []cause.Card{
 	},
 	{
 		ID: "numpy/distances", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: Joined(allDist, gram), If: large, Unsaid: []string{"sklearn/neighbors/"}, Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "had no RAM for a matrix of all pairs of rows[[: {asked}]]",
-		Means:    "The call compares every row with every other[[: {items} rows need {asked}]]. Twice the rows need four times as much.[[ It failed in `{own}`.]]",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a matrix of all pairs of rows[[: {asked}]]",
+		Means: "The call compares every row with every other[[: {items} rows need {asked}]]. Twice the rows need four times as much.[[ It failed in `{own}`.]]",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Use a method without all pairs", Cost: "other results in detail", Ways: []cause.Way{
 				{For: "Most similar rows", Text: "`NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)`, or FAISS; of sparse texts `cosine_similarity(X, dense_output=False)`"},
@@ -146,10 +147,9 @@ var CallCards = []cause.Card{
 	},
 	{
 		ID: "numpy/stacked", Kinds: []fact.Kind{fact.NumpyAlloc}, If: stacked, Figures: callFigures,
-		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "had no RAM for all the images in one array: {asked}",
-		Means:    "The shape shows {n} images in one array, {each} each in this type[[; as uint8 they would be {bytes8} in all]]. What the array is made from (a list of images, or the array in another type) usually needs RAM beside it.[[ {bound}]]",
-		Not:      "Graphics card settings: this array is in RAM.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "had no RAM for all the images in one array: {asked}",
+		Means: "The shape shows {n} images in one array, {each} each in this type[[; as uint8 they would be {bytes8} in all]]. What the array is made from (a list of images, or the array in another type) usually needs RAM beside it.[[ {bound}]]",
+		Not:   "Graphics card settings: this array is in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Load the images batch by batch", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`; PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 per batch", Cost: "none", Told: "An eighth of float64, a quarter of float32. Allocate `np.empty(shape, np.uint8)` and fill it image by image, without a list in between."},
@@ -164,9 +164,8 @@ var CallCards = []cause.Card{
 var TableCards = []cause.Card{
 	{
 		ID: "pandas/dummies", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: dummies, If: large, Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "had no RAM for dummy columns[[: {asked}]]",
-		Means:    "`get_dummies` makes a column for each distinct value. So many[[ ({columns})]] usually mean that a column of numbers, dates, IDs or free text was treated as categories.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for dummy columns[[: {asked}]]",
+		Means: "`get_dummies` makes a column for each distinct value. So many[[ ({columns})]] usually mean that a column of numbers, dates, IDs or free text was treated as categories.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Find the column with too many values", Cost: "free", Kind: "python", Text: "print(df.select_dtypes([\"object\", \"category\"]).nunique().sort_values().tail())   # thousands: drop it, or make it a number\ndf[\"price\"] = pd.to_numeric(df[\"price\"], errors=\"coerce\")   # your own column"},
 			{Fix: "stream_dataset", Title: "Use sparse dummies, and merge rare values", Cost: "rare values", Told: "`pd.get_dummies(df, columns=[...], sparse=True)`, or `OneHotEncoder(min_frequency=50, handle_unknown=\"infrequent_if_exist\")`, whose result is sparse (scikit-learn 1.1 and later)."},
@@ -176,9 +175,8 @@ var TableCards = []cause.Card{
 	},
 	{
 		ID: "pandas/groups", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: Joined(grouping, pivoting), If: large, Unsaid: Joined(dummies, []string{"reshape/merge.py"}), Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "had no RAM for the result of grouping or pivoting[[: {asked}]]",
-		Means:    "With keys of type category, `groupby` makes a group for each combination of values, even if it never occurs; `pivot`, `unstack` and `crosstab` make a cell for each combination. If the keys have few values, the table itself is large.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "had no RAM for the result of grouping or pivoting[[: {asked}]]",
+		Means: "With keys of type category, `groupby` makes a group for each combination of values, even if it never occurs; `pivot`, `unstack` and `crosstab` make a cell for each combination. If the keys have few values, the table itself is large.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Group with `observed=True`", Cost: "none", Kind: "python", Text: "df.groupby([\"a\", \"b\"], observed=True)[\"value\"].sum()   # your own keys; or df[\"a\"] = df[\"a\"].astype(str) before"},
 			{Fix: "stream_dataset", Title: "Keep the pivot long or sparse", Cost: "some rewriting", Told: "`groupby(...).agg(...)` in place of `pivot_table`; a matrix for a model: `scipy.sparse.coo_matrix((values, (a.cat.codes, b.cat.codes)))`."},
@@ -193,11 +191,11 @@ var TableCards = []cause.Card{
 var bareCallCards = []cause.Card{
 	{
 		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return OwnLineHas(c, narrowed...) }, Unsaid: Joined(densify, oneHot, allDist, dummies), Figures: callFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM while converting or joining an array (MemoryError)",
-		Means:    "The error is in `{own}`, which makes an array. What it is made from stays in memory beside it. The message has no size; a single request beyond free RAM and swap is refused at once.",
-		Not:      "Graphics card settings: this memory is RAM.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while converting or joining an array (MemoryError)",
+		Means: "The error is in `{own}`, which makes an array in one piece. What it is made from stays in memory beside it, unless that is a file. The message has no size; a single request beyond free RAM and swap is refused at once.",
+		Not:   "Graphics card settings: this memory is RAM.",
 		Cures: []cause.Cure{
+			{Fix: "stream_dataset", If: fromHDF5, Title: "Read HDF5 rows when they are needed", Cost: "disk speed", Told: "Without `np.array(...)` the data stays in the file, and `__getitem__` reads one row (with loader workers: open the file there, not in `__init__`):", Kind: "python", Text: "self.features = h5py.File(path, \"r\")[\"image_features\"]   # your own path and name; then self.features[i] in __getitem__"},
 			{Fix: "stream_dataset", Title: "Convert one batch at a time", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is read (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. A `.npy` file: `np.load(path, mmap_mode=\"r\")`. HDF5: slice the dataset (`f[\"x\"][i]`), do not read all of it."},
 			{Fix: "half_precision", Title: "Avoid the second copy", Cost: "none", Told: "Give `dtype=` where the array is made; `astype(np.float32, copy=False)` copies only if it must; fill `np.empty(shape, np.float32)` in slices, and `del` what it is made from. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
 			SwapBridge, LookCommitted, sixtyFour, LookRAM,
@@ -206,9 +204,8 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/sklearn-tree", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.PythonMemory, fact.NativeAlloc}, Said: []string{"sklearn/tree", "sklearn.tree._tree", "sklearn/ensemble/forest.py", "sklearn/ensemble/_forest.py"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "had no RAM for the trees of a forest[[: {asked} more]]",
-		Means:    "Unless limited, scikit-learn grows each tree until its leaves are pure, so noisy or continuous targets give nearly one leaf per row. A node takes about 64 bytes plus a number for each class, times the number of trees.[[ {asked} was one such array.]]",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "had no RAM for the trees of a forest[[: {asked} more]]",
+		Means: "Unless limited, scikit-learn grows each tree until its leaves are pure, so noisy or continuous targets give nearly one leaf per row. A node takes about 64 bytes plus a number for each class, times the number of trees.[[ {asked} was one such array.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Limit `max_depth` and `min_samples_leaf`", Cost: "rarely accuracy", Kind: "python", Text: "RandomForestRegressor(n_estimators=100, max_depth=16, min_samples_leaf=10, max_samples=0.3, n_jobs=2)   # or ...Classifier; max_samples since 0.22"},
 			{Fix: "use_smaller_model", Title: "Use histogram gradient boosting", Cost: "another model", Told: "`HistGradientBoostingClassifier` or `...Regressor`, LightGBM: 256 bins a column, small trees."},
@@ -219,9 +216,8 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/loadtxt", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"in loadtxt", "in genfromtxt", "np.loadtxt(", "np.genfromtxt(", "lib/npyio.py"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM while NumPy read a text file",
-		Means:    "`loadtxt` and `genfromtxt` make Python objects of the values before the array, above all in older NumPy. They can need several times the size of the file.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while NumPy read a text file",
+		Means: "`loadtxt` and `genfromtxt` make Python objects of the values before the array, above all in older NumPy. They can need several times the size of the file.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read it with pandas", Cost: "none", Kind: "python", Text: "X = pd.read_csv(\"train.csv\", header=None, dtype=np.float32).to_numpy()   # your own file; a tenth of the memory\nnp.save(\"train.npy\", X)   # next time: np.load(\"train.npy\", mmap_mode=\"r\")"},
 			{Fix: "lower_batch_size", Title: "Read only the columns and rows you need", Cost: "some rewriting", Told: "`usecols=`, `max_rows=`, or `chunksize=` of pandas; `dtype=np.float32`."},
@@ -231,9 +227,8 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/sparse-solve", Kinds: []fact.Kind{fact.PythonMemory, fact.PlainMemory, fact.PlainHost, fact.NativeAlloc}, Said: []string{"linsolve.py", "in splu", "in spsolve", "in factorized", "_superlu"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of memory in a sparse direct solver",
-		Means:    "A direct solver (SuperLU) fills in zeros: the factors can be hundreds of times the size of the matrix, most of all for 3D grids. SuperLU in SciPy also fails when the factors exceed 2^31 values, however much RAM is free.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of memory in a sparse direct solver",
+		Means: "A direct solver (SuperLU) fills in zeros: the factors can be hundreds of times the size of the matrix, most of all for 3D grids. SuperLU in SciPy also fails when the factors exceed 2^31 values, however much RAM is free.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Use an iterative solver (GMRES, CG)", Cost: "a tolerance to choose", Kind: "python", Text: "ilu = scipy.sparse.linalg.spilu(A.tocsc(), drop_tol=1e-4, fill_factor=10)\nM = scipy.sparse.linalg.LinearOperator(A.shape, ilu.solve)\nx, info = scipy.sparse.linalg.gmres(A, b, M=M)   # symmetric and positive: cg"},
 			{Fix: "upgrade_version", Title: "Use another direct solver", Cost: "an installation", Told: "scikit-umfpack (64-bit indices), PARDISO (`pypardiso`), CHOLMOD (`scikit-sparse`) for symmetric ones; `permc_spec=\"COLAMD\"` or `\"MMD_AT_PLUS_A\"` changes the fill of `splu`."},
@@ -243,9 +238,8 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/pickle", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pickle.dump(", "pickle.dumps(", "in save_reduce", "cPickle.dump("}, If: func(c *ledger.Case) bool { return OwnLineHas(c, "pickle.dump", "Pickle.dump") },
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of RAM while saving with pickle",
-		Means:    "pickle keeps a record of every object it has written, and protocols before 5 copy a large array into one byte string. So saving needs memory beside the object. The message has no size.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while saving with pickle",
+		Means: "pickle keeps a record of every object it has written, and protocols before 5 copy a large array into one byte string. So saving needs memory beside the object. The message has no size.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Use the highest pickle protocol", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
 			{Fix: "stream_dataset", Title: "Save in the library's own format", Cost: "none", Told: "`joblib.dump(obj, path)` for scikit-learn, `np.save` for arrays, `df.to_parquet` for tables, `model.save` for networks; large lists in several files."},
@@ -256,9 +250,8 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/joblib", Said: []string{"TerminatedWorkerError", "A worker process managed by the executor was unexpectedly terminated"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "lost a joblib worker (`n_jobs`), probably to a lack of RAM",
-		Means:    "Each of the `n_jobs` processes holds its own Python, its results and often a copy of the data. If their sum exceeds RAM, the system kills one. A crash in compiled code gives the same message; it then also occurs with `n_jobs=1`.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "lost a joblib worker (`n_jobs`), probably to a lack of RAM",
+		Means: "Each of the `n_jobs` processes holds its own Python, its results and often a copy of the data. If their sum exceeds RAM, the system kills one. A crash in compiled code gives the same message; it then also occurs with `n_jobs=1`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Lower `n_jobs`", Cost: "slower", Told: "`n_jobs=2` in place of -1, and `pre_dispatch=\"n_jobs\"` in a search; `n_jobs=1` shows the true error if it is not memory. In a grid search over forests, set `n_jobs` in only one of the two."},
 			{Fix: "stream_dataset", Title: "Pass NumPy arrays, which workers share", Cost: "none", Told: "joblib memory-maps arrays above 1 MB; DataFrames and lists are copied to each worker. Use float32. In Docker with a small /dev/shm: `JOBLIB_TEMP_FOLDER=/tmp`."},

@@ -2,6 +2,8 @@ package calls
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,6 +107,12 @@ func tooManyAxes(c *ledger.Case) bool {
 	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 256 && (s[0] == s[1] || s[0] == s[2])
 }
 
+// twoCounts: a matrix with two long sides, which are not the same.
+func twoCounts(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) == 2 && min(s[0], s[1]) >= 10000 && !allPairs(c)
+}
+
 func ordinaryArray(c *ledger.Case) bool {
 	return AtLeast(cause.Large)(c) && !record(c) && !allPairs(c) && !tooManyAxes(c)
 }
@@ -120,10 +128,9 @@ func readHeader(c *ledger.Case) []step.Step {
 var NumPyCards = []cause.Card{
 	{
 		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && record(c) },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "took the rest of a file for a table of {n} rows",
-		Means:    "The array's type has named columns: a table read from a binary file. Its {n} rows of {bytes} bytes come from the file's header or length. [[`sample_id, ptr, size` is {ffcv}'s allocation table: {ffcv} reads it from a position in the header to the end of the file. That position is 0 until the writer finishes, and then the whole file is taken for the table. ]]So the file is most likely incomplete, damaged, or of another format.",
-		Not:      "More RAM or swap, fewer workers: the number itself is wrong.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "took the rest of a file for a table of {n} rows",
+		Means: "The array's type has named columns: a table read from a binary file. Its {n} rows of {bytes} bytes come from the file's header or length. [[`sample_id, ptr, size` is {ffcv}'s allocation table: {ffcv} reads it from a position in the header to the end of the file. That position is 0 until the writer finishes, and then the whole file is taken for the table. ]]So the file is most likely incomplete, damaged, or of another format.",
+		Not:   "More RAM or swap, fewer workers: the number itself is wrong.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the file size and header", Told: "[[{ffcv}: `table_at` 0, or a file about {asked} long, confirms it. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
 			{Fix: "stream_dataset", Title: "Copy or write the file again", Told: "A copied file: `rsync -avP --checksum SOURCE TARGET` (from, to). Your own: let the writer finish, with enough disk (`df -h .`); test with 1,000 samples first[[; {ffcv}: `write_mode=\"jpg\"` in `RGBImageField` makes it far smaller than raw pixels]].", Cost: "Hours, and disk"},
@@ -133,9 +140,8 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "wanted a matrix of all pairs of {n} items: {asked}",
-		Means:    "The array has two long sides of about {n}: each item against each, {each} per row. Either it is intended (a distance, similarity or kernel matrix, a dense graph), or broadcasting made it: a column of shape (n, 1) with an array of shape (n,) gives n x n. Twice the items need four times as much.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "wanted a matrix of all pairs of {n} items: {asked}",
+		Means: "The array has two long sides of about {n}: each item against each, {each} per row. Either it is intended (a distance, similarity or kernel matrix, a dense graph), or broadcasting made it: a column of shape (n, 1) with an array of shape (n,) gives n x n. Twice the items need four times as much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the shapes in that line", Kind: "python", Told: "Print both operands of the line in the traceback. If one is (n, 1) and the other (n,), apply `.ravel()` to the first:", Text: "print(a.shape, b.shape)   # a, b: the operands of that line", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If intended: compute blocks of rows", Told: "{block} rows at a time take 1 GiB; keep only what you need of each block (nearest, sum, above a threshold).", Kind: "python", Text: "for i in range(0, len(x), {block}):\n    part = cdist(x[i:i + {block}], x)   # your own function of two blocks\n    nearest.append(part.argpartition(10, axis=1)[:, :10])", Cost: "Some rewriting"},
@@ -145,9 +151,8 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: AtLeast(cause.Large),
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "asked `np.pad` for an array of {asked}",
-		Means:    "`np.pad` was asked for {asked}, far more than an image or a batch usually takes. The pad widths are probably wrong. In code that crops, they follow from a box: corners far outside the image, swapped or NaN give such widths.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "asked `np.pad` for an array of {asked}",
+		Means: "`np.pad` was asked for {asked}, far more than an image or a batch usually takes. The pad widths are probably wrong. In code that crops, they follow from a box: corners far outside the image, swapped or NaN give such widths.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the widths and the box before that line", Told: "Use your own names for `box` and `image`. The sample with huge or negative corners is the one.", Kind: "python", Text: "print(box, image.shape)\nassert max(abs(v) for v in box) < 10 * max(image.shape[:2]), box", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "Clip the box, or skip that sample", Told: "`np.clip` the box to the image's sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels instead of millimetres).", Cost: "A few minutes"},
@@ -157,9 +162,8 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(units.GiB)(c) && tooManyAxes(c) },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "needed {n} copies of an image in one array: {asked}",
-		Means:    "An image of {channels} channels in that size takes {each}; the shape has one more long side, so it holds {n} of them. Broadcasting often does that: a mask of shape (height, width) or (height, 1, width) meets an image (height, width, {channels}). If you really have {n} such images in one array, it is all your data at once.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "needed {n} copies of an image in one array: {asked}",
+		Means: "An image of {channels} channels in that size takes {each}; the shape has one more long side, so it holds {n} of them. Broadcasting often does that: a mask of shape (height, width) or (height, 1, width) meets an image (height, width, {channels}). If you really have {n} such images in one array, it is all your data at once.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Add a channel axis to the mask", Told: "In the line of the traceback:", Kind: "python", Text: "print(image.shape, mask.shape)   # your own names\nmask = np.squeeze(mask)[..., None]   # (height, width, 1), beside (height, width, channels)", Cost: "Free"},
 			{Fix: "lower_resolution", Title: "Not your code: smaller RGB images", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
@@ -169,33 +173,34 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: ordinaryArray, Unsaid: []string{"pandas/core"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
-		Headline: "was refused one array of {asked}",
-		Means:    "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Either all your data is put into one array (stacked, converted, made dense), or one side of the shape is wrong. Compare its sides with the number of your samples and with the size of one.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "was refused one array of {asked}",
+		Means: "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Either all your data is put into one array (stacked, converted, made dense), or one side of the shape is wrong. Compare its sides with the number of your samples and with the size of one.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "If the shape is unexpected: trace where it comes from", Told: "Print the shapes of the operands in the line of the traceback; check what gives that side (a size read from a file, an `[:, None]`, `np.zeros(max_id + 1)` with one huge ID).", Cost: "Free"},
+			{Fix: "fix_shape", If: twoCounts, Title: "Keep the matrix sparse", Told: "Two long sides are usually users x items, or documents x words, mostly zeros. Remove the `.toarray()`, `.todense()` or `np.zeros((n, m))` that makes it dense; `scipy.sparse.csr_matrix((values, (rows, columns)))` stores what is not zero. Scores of all with all: for a block of rows at a time, of which you keep the top k. If a side is far from your counts, print the shapes before that line.", Cost: "Some rewriting"},
+			{Fix: "fix_shape", If: when.Not(twoCounts), Title: "If the shape is unexpected: trace where it comes from", Told: "Print the shapes of the operands in the line of the traceback; check what gives that side (a size read from a file, an `[:, None]`, `np.zeros(max_id + 1)` with one huge ID).", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If it is your data: process it in blocks", Told: "[[{block} of the {n} items are 1 GiB: ]]work on blocks of that size, with the array on disk. A file that another library reads: its own window, chunk or lower-resolution option. A `.npy` file:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk as they are used\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=shape)   # one to fill", Cost: "Some rewriting"},
-			{Fix: "half_precision", Title: "Use a smaller type or a sparse matrix", Told: "[[float32 or int32 in place of 64 bit: {half}. ]]uint8 for pixels; keep counts and one-hot as `scipy.sparse`, without `toarray()`.", Cost: "Digits"},
+			{Fix: "half_precision", If: twoCounts, Title: "Use a smaller type", Told: "[[float32 or int32 in place of 64 bit: {half}. ]]float16 or uint8 where the values allow it.", Cost: "Digits"},
+			{Fix: "half_precision", If: when.Not(twoCounts), Title: "Use a smaller type or a sparse matrix", Told: "[[float32 or int32 in place of 64 bit: {half}. ]]uint8 for pixels; keep counts and one-hot as `scipy.sparse`, without `toarray()`.", Cost: "Digits"},
 		},
 		Sources: []string{numpyError, "numpy/lib/_format_impl.py", "https://docs.scipy.org/doc/scipy/reference/sparse.html"},
 	},
 	{
 		ID: "numpy/ram-full", Kinds: []fact.Kind{fact.NumpyAlloc}, If: small, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
-		Headline: "was refused {asked} of RAM: memory was nearly full",
-		Means:    "{asked} is little[[: {picture}]]. So memory, or a limit on it, was nearly used up before this line. Usual reasons: results kept in a list by a loop, several worker processes with a copy each, a model in the same process, or other programs. {bound}",
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures, Headline: "was refused {asked} of RAM: memory was nearly full",
+		Means: "{asked} is little[[: {picture}]]. So memory, or a limit on it, was nearly used up before this line. Usual reasons: results kept in a list by a loop, several worker processes with a copy each, a model in the same process, or other programs. {bound}",
 		Cures: []cause.Cure{
+			{Fix: "stream_dataset", If: loadsAll, Title: "Load each sample when it is asked for", Told: "Reading all samples into a list or an array fills RAM piece by piece. Keep their paths (or a memory-mapped file), and read one where the loader asks for it:", Kind: "python", Text: "def __getitem__(self, i):   # of your Dataset\n    return read(self.paths[i]), self.labels[i]   # read: what the loop does for one file", Cost: "Some rewriting"},
+			{Fix: "lower_resolution", If: frame, Title: "Process fewer or smaller frames", Told: "Video: cut it into short pieces, or scale it down first (your own file names); half the width and height is a quarter of each frame. Images: one at a time.", Kind: "shell", Text: "ffmpeg -i in.mp4 -c copy -f segment -segment_time 10 part%03d.mp4\nffmpeg -i in.mp4 -vf scale=1280:-2 small.mp4", Cost: "Detail, or several runs"},
 			LookCommitted, LookRAM,
-			{Fix: "stream_dataset", Title: "Process one item at a time", Told: "Read an item, use it, write its result, and drop both, instead of keeping all in a list. Video and images: fewer or smaller frames, fewer workers.", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
+			{Fix: "stream_dataset", If: when.Not(loadsAll), Title: "Process one item at a time", Told: "Read an item, use it, write its result, and drop both, instead of keeping all in a list.", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
 			{Fix: "half_precision", Title: "Keep small types", Told: "Pixels as uint8: a quarter of float32, an eighth of float64. `astype(np.float32, copy=False)` avoids a second copy.", Cost: "None for images"},
 		},
-		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://ffmpeg.org/ffmpeg-formats.html"},
 	},
 	{
 		ID: "numpy/columns", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return moderate(c) && columnsFirst(c) }, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
-		Headline: "was refused {asked} of RAM for {n} columns of a table",
-		Means:    "Few long rows, {n} x {each}, are how pandas stores columns of one type. So this is probably a copy of columns beside the table, as filters, joins, `copy()` and conversions make it. {bound}",
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures, Headline: "was refused {asked} of RAM for {n} columns of a table",
+		Means: "Few long rows, {n} x {each}, are how pandas stores columns of one type. So this is probably a copy of columns beside the table, as filters, joins, `copy()` and conversions make it. {bound}",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Avoid copies of the whole table", Told: "Filter first and take only the columns that the step needs (`df.loc[mask, [\"id\", \"value\"]]`); `del` older versions before the next. A service that answers several requests at once makes such a copy for each.", Cost: "Some rewriting"},
 			{Fix: "stream_dataset", Title: "Read only the columns you need", Kind: "python", Text: "df = pd.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own file and columns; CSV: usecols=", Cost: "Some rewriting"},
@@ -206,9 +211,8 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
-		Headline: "was refused one array of {asked} in RAM",
-		Means:    "An array of {asked}[[ ({n} x {each})]] did not fit beside what was in memory already. A conversion needs the old and the new array at once, and so does joining a list of arrays. {bound}",
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures, Headline: "was refused one array of {asked} in RAM",
+		Means: "An array of {asked}[[ ({n} x {each})]] did not fit beside what was in memory already. A conversion needs the old and the new array at once, and so does joining a list of arrays. {bound}",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Process it in parts", Told: "[[{block} of the {n} rows are 1 GiB. ]]Keep the array on disk, and fill it row by row, without a list in between:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk when they are touched\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=x.shape)", Cost: "Disk speed"},
 			{Fix: "half_precision", Title: "Use a smaller type from the start", Told: "[[float32 in place of 64 bit: {half} in place of {asked}. ]]Give `dtype=` where the array is made or read; `astype` afterwards needs both arrays for a moment.", Cost: "Seven digits in place of sixteen"},
@@ -223,6 +227,24 @@ var (
 	LookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
 	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: a limit", Told: "End what is not needed: other programs, earlier Python processes.[[ {windows_too}]] Linux, with much available: a limit refused it (`ulimit -v unlimited` lifts the shell's; whoever runs the machine sets overcommit and job limits).", Cost: "Free"}
 )
+
+// loadsAll: the reader's own code that prepares a data set was reading it, or the
+// array is one picture of a size that data sets have.
+func loadsAll(c *ledger.Case) bool {
+	if s := Sides(c); len(s) == 3 && (s[2] == 3 || s[0] == 3 || s[2] == 1) && max(s[0], s[1]) < 720 && small(c) && len(ledger.Trace(c)) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(ledger.Trace(c), func(x fact.Code) bool {
+		file := strings.ToLower(path.Base(x.File))
+		return x.Own && (strings.Contains(file, "data") || strings.Contains(file, "loader")) && (x.Function == "__init__" || strings.Contains(x.Function, "load") || strings.Contains(x.Function, "read"))
+	})
+}
+
+// frame: the array is one large picture with its channels, as a video has them.
+func frame(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) == 3 && (s[2] == 3 || s[2] == 4) && s[0] >= 720 && s[1] >= 720 && !loadsAll(c)
+}
 
 // small: too little to be what filled the memory.
 func small(c *ledger.Case) bool {

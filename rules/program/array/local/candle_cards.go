@@ -30,18 +30,16 @@ var quantized = cause.Cure{Fix: "use_lower_quant", Title: "Use a quantised GGUF 
 var CandleCards = []cause.Card{
 	{
 		ID: "candle/small", Kinds: []fact.Kind{fact.RustDriver}, Said: smallModels,
-		Cause: cause.Unknown, Weight: cause.Strong,
-		Headline: "ran out of graphics memory with a small model",
-		Means:    "The driver gives no figures. The weights are small: 0.6 billion parameters take 1.2 GB in 16 bit and 2.4 in 32. So the card was probably in use before, the model is loaded more than once, or a long prompt makes a large attention matrix.",
-		Cures:    []cause.Cure{watchCard, shorterRun, newerCandle},
-		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "https://github.com/huggingface/candle/issues/2950"},
+		Cause: cause.Unknown, Weight: cause.Strong, Headline: "ran out of graphics memory with a small model",
+		Means:   "The driver gives no figures. The weights are small: 0.6 billion parameters take 1.2 GB in 16 bit and 2.4 in 32. So the card was probably in use before, the model is loaded more than once, or a long prompt makes a large attention matrix.",
+		Cures:   []cause.Cure{watchCard, shorterRun, newerCandle},
+		Sources: []string{"candle/candle-core/src/cuda_backend/device.rs", "https://github.com/huggingface/candle/issues/2950"},
 	},
 	{
 		ID: "candle/loading", Kinds: []fact.Kind{fact.RustDriver}, Phases: []string{"load"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while loading the weights",
-		Means:    "The backtrace is in the loader, which copies one tensor after another to the card. So it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
-		Not:      "A shorter prompt: the weights keep their size.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory while loading the weights",
+		Means: "The backtrace is in the loader, which copies one tensor after another to the card. So it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
+		Not:   "A shorter prompt: the weights keep their size.",
 		Cures: []cause.Cure{
 			sixteenBit, quantized,
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Count 2 GB for each billion parameters in 16 bit, and 1 to 2 GB to work.", Cost: "lower quality"},
@@ -49,11 +47,22 @@ var CandleCards = []cause.Card{
 		Sources: []string{"candle/candle-nn/src/var_builder.rs", "https://github.com/huggingface/candle/issues/2631"},
 	},
 	{
+		ID: "candle/attention", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"sdp_prefill", "PagedAttention>::forward", "attention::Attention>::forward", "Attention::forward"},
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory in an attention layer",
+		Means: "The backtrace is in an attention layer, so the weights were loaded; a long prompt is the usual reason. Without flash attention each layer makes scores of length x length for every head: half the prompt needs a quarter. The driver gives no figures.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Use a shorter prompt, fewer images", Told: "A server: its option for the largest length or context at half of the present value, and fewer requests at once. In code: read the prompt in chunks.", Cost: "less context"},
+			{Fix: "efficient_attention", Title: "Build with flash attention", Told: "RTX 30 and newer cards, where the program has the feature: `cargo build --release --features cuda,flash-attn`.", Cost: "a long build"},
+			{Fix: "lower_gpu_memory_utilization", Title: "A server: a smaller KV cache", Told: "Its option for the share of the card or the size of the cache: the prompt then has more room.", Cost: "fewer requests at a time"},
+			quantized,
+		},
+		Sources: []string{"candle/candle-examples/Cargo.toml", "candle/candle-flash-attn/src/lib.rs"},
+	},
+	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory",
-		Means:    "The driver gives no figures. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; cache and attention over a long prompt, or large images, come on top.",
-		Cures:    []cause.Cure{sixteenBit, watchCard, quantized},
-		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "candle/candle-nn/src/var_builder.rs"},
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of graphics memory",
+		Means:   "The driver gives no figures. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; cache and attention over a long prompt, or large images, come on top.",
+		Cures:   []cause.Cure{sixteenBit, watchCard, quantized},
+		Sources: []string{"candle/candle-core/src/cuda_backend/device.rs", "candle/candle-nn/src/var_builder.rs"},
 	},
 }

@@ -10,12 +10,12 @@ import (
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 
 var MLXCards = []cause.Card{
+	TrainingCard,
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "wanted one array of {asked}; this Mac gives {limit} in one piece",
-		Means:    "Metal limits the size of one buffer, {limit} on this Mac, and one array of {asked} was wanted. It does not matter how much memory is free. Such an array is often the attention scores of a long prompt, which grow with the square of its length, the logits of a long sequence, or a large image or batch.",
-		Not:      "Closing programs or raising the wired limit: the limit is for one buffer.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted one array of {asked}; this Mac gives {limit} in one piece",
+		Means: "Metal limits the size of one buffer, {limit} on this Mac, and one array of {asked} was wanted. It does not matter how much memory is free. Such an array is often the attention scores of a long prompt, which grow with the square of its length, the logits of a long sequence, or a large image or batch.",
+		Not:   "Closing programs or raising the wired limit: the limit is for one buffer.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Use a shorter prompt or sequence", Told: "Half the length makes scores a quarter and logits half as large. `mlx_lm` can limit its cache, too (with your own `--model`):", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt", Cost: "Older text is dropped"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{
@@ -28,10 +28,9 @@ var MLXCards = []cause.Card{
 	},
 	{
 		ID: "mlx/resource-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Resource limit"},
-		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "holds too many buffers: the limit is their number, not bytes",
-		Means:    "Metal limits how many buffers a process may hold, and that number was reached; memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers cached for reuse count as well, so long runs reach it.",
-		Not:      "A smaller quantisation or more RAM: the number of buffers counts.",
+		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "holds too many buffers: the limit is their number, not bytes",
+		Means: "Metal limits how many buffers a process may hold, and that number was reached; memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers cached for reuse count as well, so long runs reach it.",
+		Not:   "A smaller quantisation or more RAM: the number of buffers counts.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Limit the buffer cache", Kind: "python", Text: "mx.set_cache_limit(8 * 1024**3)   # bytes; once, at the start\nmx.clear_cache()   # after each request or epoch", Cost: "A little speed"},
 			{Fix: "detach_accumulated", Title: "In your own loop: call `mx.eval` in each step", Kind: "python", Text: "mx.eval(model.parameters(), optimizer.state)   # at the end of each step\nlosses.append(loss.item())   # the number, not the array", Cost: "None"},
@@ -41,10 +40,9 @@ var MLXCards = []cause.Card{
 	},
 	{
 		ID: "mlx/server-later", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"\" 200", "200 OK"},
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "answered requests, then ran out of GPU memory",
-		Means:    "The log shows an answered request (200) before the failure, so the model fits. The rest grew: caches of earlier prompts that the server keeps, a longer prompt (a coding agent sends all of it each time), or several requests at once. macOS gives the GPU two thirds to three quarters of the RAM.",
-		Not:      "Swap: memory that the GPU works on stays in RAM.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "answered requests, then ran out of GPU memory",
+		Means: "The log shows an answered request (200) before the failure, so the model fits. The rest grew: caches of earlier prompts that the server keeps, a longer prompt (a coding agent sends all of it each time), or several requests at once. macOS gives the GPU two thirds to three quarters of the RAM.",
+		Not:   "Swap: memory that the GPU works on stays in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Limit prompt caches and concurrency", Told: "Add to its start (current mlx-lm; `mlx_lm.server --help` lists what yours has):", Kind: "config", Text: "--prompt-cache-size 1 --prompt-cache-bytes 2147483648 --prompt-concurrency 1 --decode-concurrency 1 --prefill-step-size 512", Cost: "prompts are read again more often; no requests side by side"},
 			{Fix: "chunked_prefill", Title: "Limit the context in the client", Told: "Set a context limit in the agent, and start new conversations or compact sooner; restart the server now.", Cost: "it forgets older parts"},
@@ -55,7 +53,6 @@ var MLXCards = []cause.Card{
 	},
 	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "needed more memory than macOS gives the GPU",
 		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default. If it fails at the first token, the model is too large; at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on stays in RAM.",

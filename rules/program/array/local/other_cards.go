@@ -25,10 +25,9 @@ var BufferCard = cause.Card{
 // FluidCard is about PaddlePaddle's pool, which its first versions took whole.
 var FluidCard = cause.Card{
 	ID: "other/fluid-pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"enforce allocating <= available failed"},
-	Cause: cause.LeakedProcess, Weight: cause.Strong,
-	Headline: "could not take its pool: {free} of the card was free, {asked} wanted",
-	Means:    "Early PaddlePaddle takes its share of the card in one request at the start, 0.92 of it by default. So {asked} is the pool, not what your network needs. Only {free} was free: something else holds the rest, usually an earlier run or another user.",
-	Not:      "A smaller batch or network: the pool does not depend on it.",
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not take its pool: {free} of the card was free, {asked} wanted",
+	Means: "Early PaddlePaddle takes its share of the card in one request at the start, 0.92 of it by default. So {asked} is the pool, not what your network needs. Only {free} was free: something else holds the rest, usually an earlier run or another user.",
+	Not:   "A smaller batch or network: the pool does not depend on it.",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "End other processes on the card", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
 		{Fix: "limit_framework_preallocation", Title: "Lower the share of the card", Told: "As a part of the whole card, below what is free; before the start:", Kind: "env", Text: "export FLAGS_fraction_of_gpu_memory_to_use=0.1", Cost: "room for small networks only"},

@@ -1,0 +1,100 @@
+package local
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+)
+
+// NoneKnown: no program is known by its lines, or none but the reader's own.
+func NoneKnown(c *ledger.Case) bool {
+	return len(c.Stack) <= 1 && (c.Reader.Program == "" || c.Reader.Program == "own-script")
+}
+
+var (
+	onCard = []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.DeviceAlloc, fact.PlainMemory}
+	// ContextWords are the driver's calls that make a context on a card.
+	ContextWords = []string{"CuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", "cuCtxCreate"}
+	anyOfCard    = []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation}
+	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See what else uses the card", Cost: "free"}
+)
+
+// NamedCards are about refusals on a card whose message names the library or the
+// call, but no program.
+var NamedCards = []cause.Card{
+	{
+		ID: "other/context", Kinds: onCard, Said: ContextWords, If: NoneKnown,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not make a CUDA context: the card was full",
+		Means: "Every process first needs a context of 300 to 600 MiB on the card, and the driver had no room for it. So something else holds the card: an earlier run, another user or container, or several processes started at once.",
+		Not:   "A smaller scene, input or batch: the failure comes before any of it is on the card.",
+		Cures: []cause.Cure{
+			ofWhom,
+			{Fix: "select_gpu", Title: "Use another card", Told: "The program's own option for the card, or before the start (the number of a free card in `nvidia-smi`):", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
+			{Fix: "restart_session", Title: "If no process is listed: look outside the container", Told: "In a container `nvidia-smi` shows no processes of others: run it on the machine itself. Memory that nobody holds there goes with a restart of the machine or of the container that left it.", Cost: "what runs there"},
+		},
+		Sources: []string{"https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html"},
+	},
+	{
+		ID: "other/thrust", Kinds: onCard, Said: []string{"thrust::system::system_error", "thrust::system::detail::bad_alloc", "parallel_for failed"}, If: NoneKnown,
+		Among: anyOfCard, Headline: "ran out of graphics memory in an algorithm of Thrust",
+		Means: "Thrust is the library of sorts, scans and copies in CUDA programs; such an algorithm often needs a temporary as large as its data. The message has neither a size nor what is on the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Try half of the input", Told: "Half of the rows, points, images or particles, or the next lower setting of size or resolution. If that runs, process the input in parts.", Cost: "several runs"},
+			ofWhom,
+			{Fix: "cpu_offload", Title: "With cuDF or cuML: spill into RAM", Told: "Before the first table:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "slow while it spills"},
+			{Fix: "bigger_gpu", Title: "If nothing else is on it: use a card with more memory", Cost: "money"},
+		},
+		Sources: []string{"https://nvidia.github.io/cccl/thrust/", "rmm/docs/user_guide/guide.md"},
+	},
+	{
+		ID: "other/openacc", Kinds: onCard, Said: []string{"Present table dump for device", "total/free CUDA memory"}, If: NoneKnown,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (OpenACC)[[: {asked} more did not fit]]",
+		Means: "The runtime of the NVIDIA compilers was refused an array on the card.[[ It wanted {asked}.]] \"total/free CUDA memory\" in the log is the card's size and what was free, in bytes; the present table lists what this program has there (`size:`). In a simulation these are the fields on its grid.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Use a coarser grid, or fewer fields", Told: "Half the cells in each direction is an eighth in 3D; models and outputs that you do not need off; single precision, where the code has it.", Cost: "detail"},
+			{Fix: "multi_gpu", Title: "Run on more cards, one rank each", Told: "`mpirun -np 2` on two cards: each holds half of the grid. Several ranks on one card share its memory.", Cost: "more cards"},
+			{Fix: "kill_stale_process", Title: "If the table adds up to far less than the card: see who has the rest", Cost: "free"},
+		},
+		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html"},
+	},
+	{
+		ID: "other/tiny-cuda-nn", Kinds: onCard, Said: []string{"tiny-cuda-nn/gpu_memory.h"},
+		Among: anyOfCard, Headline: "was refused memory on the card in tiny-cuda-nn",
+		Means: "tiny-cuda-nn, which runs the small networks of NeRF-like programs, takes its working memory straight from the driver, beside PyTorch's. It grows with the number of rays or points in a batch. The message has no size; another program on the card has the same effect.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower the number of rays per batch", Told: "Half of the present value. Nerfstudio: `--pipeline.datamanager.train-num-rays-per-batch 2048` (4096 by default); other programs: their option for rays, samples or points.", Cost: "slower"},
+			ofWhom,
+			{Fix: "empty_cache", Title: "Leave it room beside PyTorch", Told: "It cannot use what PyTorch keeps. In your own code, before the call that fails:", Kind: "python", Text: "torch.cuda.empty_cache()", Cost: "a little time"},
+			{Fix: "lower_resolution", Title: "Use smaller or fewer images", Told: "Half the width and height of the training images; images on the CPU where the program has that option.", Cost: "detail"},
+		},
+		Sources: []string{"tiny-cuda-nn/include/tiny-cuda-nn/gpu_memory.h", "nerfstudio/nerfstudio/data/datamanagers/base_datamanager.py"},
+	},
+	{
+		ID: "gaussian-splatting/tsdf", Kinds: []fact.Kind{fact.BadAlloc, fact.PythonMemory, fact.NativeAlloc}, Said: []string{"TSDF integration progress", "Running tsdf volume integration", "ScalableTSDFVolume", "volume.integrate("},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while fusing depth maps into a mesh (TSDF)",
+		Means: "Open3D's TSDF volume is in system memory (RAM), and gains blocks with every view: smaller voxels and a larger depth range need more. The depth and colour images of all views are often kept beside it.",
+		Not:   "Graphics card settings: this volume is in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Use larger voxels (`--voxel_size`)", Told: "Twice the present size (render.py prints it as voxel_size) needs about a quarter of the blocks. 2D Gaussian Splatting: `render.py --voxel_size ... --depth_trunc ...` (a smaller depth range); own code: `voxel_length` of `ScalableTSDFVolume`.", Cost: "fine detail"},
+			{Fix: "stream_dataset", Title: "Integrate fewer views", Told: "Every third view is often enough for a mesh. 2D Gaussian Splatting, in render.py: `gaussExtractor.reconstruction(scene.getTrainCameras()[::3])`.", Cost: "some coverage"},
+			calls.PageFile, calls.LookWhy, calls.SwapBridge,
+		},
+		Sources: []string{"2d-gaussian-splatting/render.py", "2d-gaussian-splatting/utils/mesh_utils.py", "open3d/cpp/open3d/pipelines/integration/ScalableTSDFVolume.h"},
+	},
+}
+
+// TrainingCard is about MLX in training; the card of a request says the rest.
+var TrainingCard = cause.Card{
+	ID: "mlx/training", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{"Train loss", "mlx_lm.lora", "mlx_lm/lora.py", "mlx_lm/tuner/", "mlx_vlm/lora.py"}, Unsaid: []string{"Resource limit"},
+	Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory in training",
+	Means: "Weights, gradients, optimizer state and the activations of a batch share what macOS gives the GPU, two thirds to three quarters of the RAM. A batch is padded to its longest sample, so one long sample can fail after many steps (\"Peak mem\" rises with it).",
+	Not:   "Swap: memory that the GPU works on stays in RAM.",
+	Cures: []cause.Cure{
+		{Fix: "lower_context", Title: "Lower `--max-seq-length`", Told: "Half of its present value (2048 by default), or split long samples: longer ones are cut.", Cost: "Long samples are cut"},
+		{Fix: "gradient_checkpointing", Title: "Add `--grad-checkpoint`, lower `--batch-size`", Told: "If it is not on yet; `--batch-size` at half of its present value (4 by default), down to 1.", Cost: "A third more time"},
+		{Fix: "use_lora", Title: "Train fewer parameters", Told: "`--fine-tune-type lora` instead of full, on a 4-bit model (QLoRA), with `--num-layers 8` (16 by default).", Cost: "Perhaps quality"},
+		{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU.", Cost: "Free"},
+	},
+	Sources: []string{"mlx-lm/mlx_lm/lora.py", "mlx-lm/mlx_lm/LORA.md", "mlx/mlx/backend/metal/device.cpp"},
+}
