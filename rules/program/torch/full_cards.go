@@ -115,7 +115,7 @@ var fullCards = []cause.Card{
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already: one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
+			loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -124,23 +124,23 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "A training step does not fit[[ ({slack} of what the program holds is unused)]]. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "This program holds {mine} of {total}, so the {asked} that was refused is only the last of many requests.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
+		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
+		Cures:    []cause.Cure{mostlyComfyUI, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it: CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -231,6 +231,20 @@ func inFile(f *fact.Code) string {
 		return ""
 	}
 	return " (" + base + ")"
+}
+
+// besides is scene with what lies beside this program, and what was refused.
+func besides(c *ledger.Case) map[string]string {
+	figures := cures.Scene(c)
+	figures["outside"] = "CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run"
+	if cures.Listed(c) {
+		figures["outside"] = "the processes that the message lists"
+	}
+	figures["last"] = ", so the " + c.Asked.String() + " that was refused is only the last of many requests"
+	if c.Asked.Bytes*8 > c.Total.Bytes {
+		figures["last"] = ". The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch"
+	}
+	return figures
 }
 
 // cutBehindTotal: the line ends, or is written over, behind the size of the card.

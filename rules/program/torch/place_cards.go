@@ -31,10 +31,10 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
 
 // temporaryWords stand where Adam computes on values that it has.
-var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "denom = (max_exp_avg_sqs"}
+var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "in _multi_tensor_adam", "denom = (max_exp_avg_sqs"}
 
 // slackBridges: the allocator's unused reserve is more than what was lacking.
 func slackBridges(c *ledger.Case) bool {
@@ -67,7 +67,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Means: "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; with one, the checkpoint and the model are on the GPU at the same time.",
+		Headline: "ran out of graphics memory while `torch.load` read a checkpoint",
+		Means:    "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; if the model is there already, the GPU holds its weights twice for a moment.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
 			{Fix: "select_gpu", If: cures.Ranked, Title: "Set each process's GPU before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
@@ -124,11 +125,23 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "Turn on expandable segments", Cost: "none"},
 			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Lower DeepSpeed's sub_group_size, or offload the optimizer", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
 			{Fix: "shard_training", If: when.All(flatPiece, when.Not(cures.Has(fact.Sharded))), Title: "Use ZeRO stage 3, or offload the optimizer", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) shards those too. With enough RAM also `\"offload_optimizer\": {\"device\": \"cpu\"}`. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
-			{Fix: "upgrade_version", Title: "Use fused Adam", Cost: "none", Told: "It updates in one kernel without copies (PyTorch 2.0 and later); Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
+			{Fix: "upgrade_version", Title: "Use fused Adam, or foreach=False", Cost: "none; foreach=False is slower", Told: "Fused, it updates in one kernel without copies (PyTorch 2.0 and later; Trainer: `optim=\"adamw_torch_fused\"`). With `foreach=False` the copies are of one tensor at a time: about the size of all trained parameters less.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
 			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "Use 8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
 			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`)."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/docs/_pages/config-json.md", "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html"},
+	},
+	{
+		ID: "pytorch/optimizer-restored", Kinds: refused, If: when.All(ledger.OnCard, when.Not(ledger.Crowded), clues.Restoring),
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
+		Headline: "ran out of memory while it restored the optimizer from a checkpoint",
+		Means:    "An optimizer's `load_state_dict` copies its state (with Adam two values per trained parameter) to the GPU. If the checkpoint was loaded to the GPU, the file's state, this copy and the optimizer's own state are there together for a moment, beside the model.[[ This program holds {mine} of {total}.]]",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Load the checkpoint to the CPU (`map_location=\"cpu\"`)", Cost: "system memory (RAM) for the file", Told: "Then only the final state goes to the GPU. In the script's own line that reads the file:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\noptimizer.load_state_dict(checkpoint[\"optimizer\"])   # the key: as in your call\ndel checkpoint"},
+			{Fix: "restart_session", Title: "Free what the GPU still holds, or restore in a new process", Cost: "none", Told: "Before the restore: `optimizer.zero_grad(set_to_none=True)`, `del` the last batch, outputs and loss, then `torch.cuda.empty_cache()`. If only a test follows, load the model alone, without the optimizer."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "It leaves more room beside the state, if the failure comes in the middle of training."},
+		},
+		Figures: cures.Scene, Sources: []string{"pytorch/torch/optim/optimizer.py", "https://pytorch.org/docs/stable/generated/torch.load.html"},
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
@@ -280,7 +293,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step, so a somewhat smaller batch or input is often enough.[[ This program holds {mine}.]]",
 		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
-		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, keepSecond, loosePieces, looseBefore, cures.CheaperTraining, cures.LighterOptimizer},
+		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -306,9 +319,9 @@ var lateCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: builtPiece,
 		Headline: "was refused graphics memory while the network was being built",
-		Means:    "A layer's own weights, usually a few MB, were refused while the network was being built (on the card, since the default tensor type or device is CUDA). So the card was most likely full already: another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory. The message has no figures.",
+		Means:    "It failed while the network was being built on the card. {piece} So most likely the card was full already (another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory), or large tables of this model came before. The message has no figures.",
 		Not:      "A smaller batch or image: the network itself was being built.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
@@ -324,8 +337,8 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory while running; the message has no figures",
 		Means:    "{refuser}; the failing call may be an earlier one than the line it names.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
 		Not:      "{no_settings}.",
-		Later:    cures.Kept, Figures: cures.Scene,
-		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
+		Later:    "{later}", Figures: driverFigures,
+		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -339,12 +352,16 @@ var lateCards = []cause.Card{
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: when.Not(ledger.Before2020), Title: emptyFirst, Cost: "slower", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Ways: halveOld.Ways[:2]},
 			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
 }
+
+// emptyFirst is the title of a smaller step where others may hold the card.
+const emptyFirst = "If the GPU is empty before the start: lower the batch size or the input size"
 
 // keepSecond is keepNumbers for a loop that had just gone through a step.
 var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
@@ -374,10 +391,22 @@ func secondStep(c *ledger.Case) map[string]string {
 	return figures
 }
 
+// builtPiece says what the line that failed puts on the card.
+func builtPiece(c *ledger.Case) map[string]string {
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) {
+		return map[string]string{"piece": "That line moves one of its parts there."}
+	}
+	return map[string]string{"piece": "One layer's weights are usually only a few MB."}
+}
+
 // builtOnCard: the innermost frames make a layer of PyTorch's or its first
-// values, and no module is at work.
+// values, or a constructor of the reader's own moves one of its parts there, and
+// no module is at work.
 func builtOnCard(c *ledger.Case) bool {
 	frames := ledger.Trace(c)
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) && !strings.Contains(f.Source, "model") && !strings.Contains(f.Source, "net") {
+		return true
+	}
 	for _, f := range frames[max(0, len(frames)-3):] {
 		file := strings.ReplaceAll(f.File, `\`, "/")
 		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {

@@ -62,9 +62,8 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitBeside, serverShare,
 			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "If no other process is listed: restart", Cost: "the state of the session is lost", Told: "A process of another container or user, or one that crashed, can hold the GPU without being listed (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, then the container, then the machine."},
-			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -135,7 +134,7 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
-		Not:      "A larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
+		Not:      "A larger card: {free} was free.", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked,
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
@@ -149,13 +148,17 @@ var figureCards = []cause.Card{
 	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
-		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, cures.QuarterOfCard), Among: ownDoing,
+		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. The {mine} held before leaves no room for it.[[ {slack} of that is unused reserve.]][[ Everything else on the card comes to {others}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
+		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. This program held {mine} before.[[ {slack} of that is unused reserve.]]",
+		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, shapeOfHalf, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
+
+// shapeOfHalf is a look at a piece of half the card and more, which fewer bits
+// hardly make fit.
+var shapeOfHalf = cause.Cure{Fix: cures.FindShape.Fix, If: halfOfCard, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told}
 
 // bare: nothing tells which program it was, nor what it was doing.
 func bare(c *ledger.Case) bool {
@@ -176,7 +179,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Use a few fixed sizes, or a smaller batch", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request. Half the batch size helps as well."},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
 			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
 			cures.NewerAllocator,
 		},
@@ -225,19 +228,20 @@ var rankCard = cause.Cure{
 // severalRanks: a card above the first, or more than one in the log.
 func severalRanks(c *ledger.Case) bool { return reader.ManyGPUs(c) || c.Reader.Cards > 1 }
 
-// fitBeside is for a card that must be shared, where this program holds more of it
-// than the others do.
+// fitBeside is for a card that must be shared, where this program holds a good
+// part of it.
 var fitBeside = cause.Cure{
 	Fix: "lower_batch_size", Title: "If the others must stay: lower the batch size or the input size", Cost: "slower", If: func(c *ledger.Case) bool {
-		return c.Mine.Bytes > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !ledger.Before2020(c)
-	}, Ways: cures.LessAtOnce,
+		return c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !operation.Is(operation.Moving)(c)
+	}, Ways: append(slices.Clip(halveOld.Ways[:1]), cures.LessAtOnce[1:]...),
 }
 
-// fitOnServer is the same on a machine that several share, before a restart.
-var fitOnServer = cause.Cure{
-	Fix: fitBeside.Fix, Title: fitBeside.Title, Cost: fitBeside.Cost, Ways: fitBeside.Ways, If: func(c *ledger.Case) bool {
-		return c.Total.Bytes > 30*units.GiB && c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
-	},
+// serverShare is for a process that the message names and that has most of the
+// card.
+var serverShare = cause.Cure{
+	Fix: "lower_gpu_memory_utilization", Title: "If it is a model server that must stay: lower its share of the card", Cost: "less cache for it", If: func(c *ledger.Case) bool {
+		return cures.Listed(c) && c.Others.Bytes*2 > c.Total.Bytes && !ledger.Before2020(c)
+	}, Told: "Start it with less: vLLM `--gpu-memory-utilization 0.5`, SGLang `--mem-fraction-static 0.5`; JAX `XLA_PYTHON_CLIENT_PREALLOCATE=false`; Ollama `ollama stop MODEL`.",
 }
 
 // movedWhole is for a line that puts a good part of the card there at once.

@@ -104,8 +104,9 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/pieces-or-need", Kinds: cures.Allocators, Among: []string{cause.Fragmentation}, If: ledger.OnCard,
-		Means: "{unused}[[ {need}]]",
-		Later: "If it fails again with little unused, memory is really short.",
+		Headline: "ran out of memory[[ with {slack} of its own reserve unused]]",
+		Means:    "{unused}[[ {need}]]",
+		Later:    "If it fails again with little unused, memory is really short.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Turn on expandable segments", Cost: "none as a rule"},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
@@ -133,7 +134,7 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-values", Kinds: onDevice, Among: []string{cause.TrainingStateTooLarge}, If: ledger.OnCard,
-		Means: "[[{seen} ]]They stay from then on (Adam: 8 bytes per trained parameter at 32 bit), beside weights and gradients, whatever the batch.[[ {free} was free for this {asked}.]]",
+		Means: "[[{seen} ]]Adam's states (8 bytes per trained parameter at 32 bit) stay beside weights and gradients, whatever the batch.[[ {free} was free for this {asked}.]]",
 		Not:   "A smaller batch alone: this state does not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to RAM", Cost: "slower steps", Told: "12 bytes of RAM per parameter. DeepSpeed's file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}   // keep your stage, if it is 3"},
