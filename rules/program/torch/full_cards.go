@@ -140,7 +140,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -161,7 +161,6 @@ var fullCards = []cause.Card{
 		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
-		Not:      "Killing processes before you know that they are not ranks of this job.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check whether the other processes are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
 			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
@@ -232,6 +231,9 @@ func inFile(f *fact.Code) string {
 	}
 	return " (" + base + ")"
 }
+
+// ownFirst is a smaller step where what others hold is little beside it.
+var ownFirst = onlyIf(when.All(cures.HalveStep.If, func(c *ledger.Case) bool { return c.Others.Bytes*5 < c.Mine.Bytes*2 }), cures.HalveStep)
 
 // besides is scene with what lies beside this program, and what was refused.
 func besides(c *ledger.Case) map[string]string {

@@ -138,6 +138,14 @@ func onlyIf(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
 
 // operationCard is about one operation on a card that is this program's own.
 func operationCard(id operation.ID, where, means string, list ...cause.Cure) cause.Card {
+	if list = slices.Clone(list); slices.ContainsFunc(list, func(x cause.Cure) bool { return x.Fix == halfWeights.Fix }) {
+		for i := range list {
+			if list[i].Fix == halfBits.Fix { // halfWeights is for the rest
+				list[i] = onlyIf(when.All(halfBits.If, (*ledger.Case).Training), halfBits)
+			}
+		}
+	}
+	list = slices.Insert(list, 1, onlyIf(when.All(cures.RuntimeFirst.If, when.Not((*ledger.Case).Training)), cures.RuntimeFirst))
 	return cause.Card{
 		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),

@@ -138,7 +138,7 @@ var figureCards = []cause.Card{
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked,
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
-			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call `torch.cuda.empty_cache()` from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
+			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call torch.cuda.empty_cache() from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			cures.OnWindows,
 			{Fix: "upgrade_version", Title: "If it always fails at the same amount: update driver and PyTorch", Cost: "half an hour", Told: "On AMD, Intel and shared graphics, also look up how much of the memory a program may take."},
@@ -151,14 +151,10 @@ var figureCards = []cause.Card{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
 		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. This program held {mine} before.[[ {slack} of that is unused reserve.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, shapeOfHalf, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
-
-// shapeOfHalf is a look at a piece of half the card and more, which fewer bits
-// hardly make fit.
-var shapeOfHalf = cause.Cure{Fix: cures.FindShape.Fix, If: halfOfCard, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told}
 
 // bare: nothing tells which program it was, nor what it was doing.
 func bare(c *ledger.Case) bool {
@@ -205,9 +201,9 @@ func fewOthers(c *ledger.Case) map[string]string {
 // mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
 // itself and hardly anything else does.
 var mostlyComfyUI = cause.Cure{
-	Fix: "lowvram_mode", Title: "If this is ComfyUI: smaller size or `--reserve-vram 2`", Cost: "slower",
+	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
 }
 
 // lessOfOwn is for work without training that a little less would let through.

@@ -109,7 +109,7 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update PyTorch", Cost: "half an hour", Told: "Releases of 2026 give such graphs back with `torch.mps.empty_cache()`."},
 			{Fix: "lower_batch_size", Title: "Pad inputs to a few fixed sizes", Cost: "some work on padding", Told: "Lengths rounded up to multiples of 64 or 128, no smaller last batch (`drop_last=True`); then the number of graphs is bounded."},
-			{Fix: "empty_cache", Title: "Call `torch.mps.empty_cache()` regularly, and restart between parts", Cost: "a little time", Kind: "python", Text: "torch.mps.empty_cache()   # every 50 steps; print(torch.mps.driver_allocated_memory() / 2**30)"},
+			{Fix: "empty_cache", Title: "Call torch.mps.empty_cache() regularly, and restart between parts", Cost: "a little time", Kind: "python", Text: "torch.mps.empty_cache()   # every 50 steps; print(torch.mps.driver_allocated_memory() / 2**30)"},
 		},
 		Sources: []string{"https://github.com/pytorch/pytorch/issues/132596", "https://github.com/pytorch/pytorch/issues/164299", "https://github.com/pytorch/pytorch/pull/181485"},
 	},

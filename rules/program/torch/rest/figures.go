@@ -55,10 +55,11 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Means: "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",
-		Not:   "Closing other programs: the share is full, not the card.",
+		Headline: "ran out of memory: it may use only {limit} of its card",
+		Means:    "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",
+		Not:      "Closing other programs: the share is full, not the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card", Own: true, Told: "In a server that you only start, its own option for the share (TGI and LoRAX: `--cuda-memory-fraction 1.0`). In your own code:"},
 			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
 			cures.SmallerModel,
 		},
@@ -156,7 +157,7 @@ var Figures = []cause.Card{
 			{Fix: "half_precision", If: cures.Loading, Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
 			lessWork, cures.HalveOld, cures.CheaperTraining, smallerSince2020, cures.LighterOptimizer,
 			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "Use a smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 instead of a 50, fewer channels or layers; or a card with more memory."},
-			{Fix: "restart_session", Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
+			{Fix: "restart_session", If: func(c *ledger.Case) bool { return !c.Others.Has() || c.Others.Bytes > units.GiB }, Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
 		},
 		Figures: heldFigures, Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
 	},
