@@ -52,7 +52,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/fixed-part", Kinds: cures.Allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
 		Headline: "ran out of memory in training: the model's state fills the {card} card",
 		Means:    "Batch size 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and optimizer state, about 16 bytes per trained parameter with Adam, whatever the batch.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
-		Not:      "A smaller batch. {settings}.",
+		Not:      "A smaller batch: it is 1 already. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`): only trained parameters have gradients and optimizer state."},
 			cures.ShareOut,
@@ -148,7 +148,7 @@ var fullCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: most of its card belongs to processes that it does not see",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
-		Not:      "A smaller batch. {settings}.",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", Title: "Check whether ranks share a GPU, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
 			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},

@@ -82,7 +82,6 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory: several ranks of one job use the same GPU",
 		Means:    "{beside}: a rank uses GPU 0 where nothing assigns it another (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
-		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to gain)]].",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
@@ -96,7 +95,6 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
-		Not:   "A smaller model: that is about the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off pinned memory (pin_memory=False)", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
@@ -158,8 +156,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()", "loss.data"},
 		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so memory grows with every step until the card is full.",
-		Not:   "A smaller batch or `empty_cache()`: it only fails later.",
+		Means: "The script adds up or collects `loss` itself. Where that goes on over several steps, each loss keeps the graph of its step, and memory grows until the card is full.",
+		Not:   "`empty_cache()`: the graphs are still referred to.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Add up loss.item()", Kind: "python", Text: "total_loss += loss.item()   # a number; loss.detach() where a tensor is wanted", Cost: "None."},
 			{Fix: "empty_cache", Title: "Delete what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
@@ -183,7 +181,6 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Means: "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
-		Not:   "16 bit alone: it only halves it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
 			{Fix: "fix_shape", Title: "Print the shapes of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},

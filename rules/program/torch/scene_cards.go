@@ -46,7 +46,7 @@ var figureCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory: TensorFlow in the same process has taken the GPU",
 		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting in the same process. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
-		Not:      "A smaller batch, `empty_cache()`: what is taken is not PyTorch's.",
+		Not:      "`empty_cache()`: what is taken is not PyTorch's.",
 		Later:    "If `nvidia-smi` lists another process with much of the card, it is that one instead.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in TensorFlow", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
@@ -73,7 +73,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/over-the-card", Kinds: cures.Allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit to system memory (\"shared GPU memory\"), which is very slow, until that is full as well. So the real shortage is {over}, not {asked}.",
-		Not:      "Closing programs that hold little. {settings}.",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
 			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,

@@ -105,7 +105,7 @@ var systemCards = []cause.Card{
 		ID: "pytorch/mac-temporaries", Kinds: []fact.Kind{fact.MPSAlloc}, Among: []string{cause.SoftwareBug}, If: func(c *ledger.Case) bool { return metalOwn(c) != "" }, Figures: metalFigures,
 		Headline: "reached the limit for graphics on a Mac, most of it not in tensors",
 		Means:    "{other} is what Metal holds for the same program beside its tensors ([[{allocated}]]): temporaries, and a compiled graph for each shape that ever came. Where shapes vary (texts of any length, graphs, last batches) these pile up in several versions until the limit[[ of {limit}]] is reached.",
-		Not:      "Lifting the limit: it climbs on, and macOS swaps.",
+		Not:      "Lifting the limit alone: usually memory climbs on, and macOS swaps.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update PyTorch", Cost: "half an hour", Told: "Releases of 2026 give such graphs back with `torch.mps.empty_cache()`."},
 			{Fix: "lower_batch_size", Title: "Pad inputs to a few fixed sizes", Cost: "some work on padding", Told: "Lengths rounded up to multiples of 64 or 128, no smaller last batch (`drop_last=True`); then the number of graphs is bounded."},

@@ -118,12 +118,11 @@ var Words = []cause.Card{
 		ID: "pytorch/nvml-assert", Kinds: []fact.Kind{fact.NVMLAssert},
 		Headline: "ran out of graphics memory, and could not even write the message",
 		Means:    "This assertion stands for the usual message, without its figures: the card was full, PyTorch asked NVML who holds it, and NVML would not answer (it does not on a slice of a card, in containers without rights, on Jetson).[[ {stage}]]",
-		Not:      "Reporting it as a bug of your program; ending processes on other slices: a slice has its own memory.",
 		Later:    cures.Kept, Figures: staged,
 		Cures: []cause.Cure{
 			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "2 GB for each billion parameters in 16 bit, 4 in 32; `1g.20gb` in a slice's name means 20 GB in all."},
 			halveTraining, cures.CheaperTraining,
-			{Fix: "bigger_gpu", Title: "Check how large the MIG slice is, and request a larger one", Cost: "money, or waiting", Told: "CUDA answers where NVML does not. On MIG take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
+			{Fix: "bigger_gpu", Title: "Check how much memory the device has", Cost: "a minute; a larger slice or card: money, or waiting", Told: "CUDA answers where NVML does not. If a MIG slice is too small, request a larger one; take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
 			lessWork, cures.SmallerModel,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/pytorch/pytorch/issues/112377", "https://github.com/Stability-AI/sd3.5/issues/18"},
