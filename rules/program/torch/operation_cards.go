@@ -38,9 +38,13 @@ var (
 		Fix: cures.CheaperTraining.Fix, If: cures.CheaperTraining.If, Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
 		Told: "Gradient checkpointing (`torch.utils.checkpoint`) stores a few activations and recomputes the others in the backward pass.",
 	}
+	// checkpointOpen is for a log that shows neither training nor use.
+	checkpointOpen = cause.Cure{
+		Fix: checkpointed.Fix, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !evaluating(c) }, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
+	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
-		Told: "`model.half()` and `x.half()` halve weights and activations.",
+		Told: "Training: {half16} around the forward pass, with a `GradScaler`; only using the model: `model.half()` and `x.half()`.",
 	}
 	inPieces = cause.Cure{
 		Fix: "lower_batch_size", Title: "Process it in parts", Cost: "some lines of code",
@@ -78,21 +82,21 @@ var smallerPicture = cause.Cure{
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution's output is batch x channels x height x width (x depth or frames), and training stores it for every layer. So the batch and image size decide, hardly the weights.",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("upsampling", "in an upsampling or resampling step",
 		"Its output has the target size for all channels at once: twice the width and height take four times the memory.",
 		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Upsample only the final map, or on the CPU", Cost: "hardly slower", Told: "For class scores: `.argmax(1)` first, and upsample that one map (`mode=\"nearest\"`) instead of one per class; or `F.interpolate(x.cpu(), ...)` in RAM."},
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its output is as large as its input: batch x channels x height x width, or batch x length x width; training stores it for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer stores every time step of every sample: batch x length x width. One long sample pads the whole batch to its length.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size or the sequence length", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; truncate the longest sequences, or sort by length so that little is padded."},
-		halfBits, checkpointed, halfWeights),
+		halfBits, checkpointed, halfWeights, checkpointOpen),
 	operationCard("projection", "in a matrix product",
 		"Its result has a row for every sample and position in the batch, times the width of the layer, so the batch size and the length decide.",
-		fewerRows, halfBits, checkpointed, halfWeights),
+		fewerRows, halfBits, checkpointed, halfWeights, checkpointOpen),
 	operationCard("concatenation", "in a concatenation of tensors",
 		"The result is a new tensor beside its parts, so for a moment both exist: twice the memory. If the parts come from a loop, such as the results of all batches, they grow with the data set.",
 		cause.Cure{Fix: "detach_accumulated", Title: "If they come from a loop: move each result to RAM", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},

@@ -156,19 +156,22 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()", "loss.data"},
 		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Means: "The script adds up or collects `loss` itself. Where that goes on over several steps, each loss keeps the graph of its step, and memory grows until the card is full.",
-		Not:   "`empty_cache()`: the graphs are still referred to.",
+		Headline: "ran out of memory in a script that adds up or collects losses with their graphs",
+		Means:    "The script adds up or collects `loss` itself. Where that goes on over several steps, each loss keeps the graph of its step, and memory grows until the card is full.",
+		Not:      "`empty_cache()`: the graphs are still referred to.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Add up loss.item()", Kind: "python", Text: "total_loss += loss.item()   # a number; loss.detach() where a tensor is wanted", Cost: "None."},
 			{Fix: "empty_cache", Title: "Delete what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
+			{Fix: "lower_batch_size", Title: "See whether memory climbs; if it is flat, lower the batch size", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps", Cost: "Slower."},
 		},
 		Sources: []string{memoryFAQ},
 	},
 	{
 		ID: "pytorch/outputs-collected", Kinds: refused, Said: []string{"preds.append(", "outputs.append(", "all_preds.append(", "features.append(", "embeddings.append(", "torch.cat(preds", "torch.cat(outputs", "torch.cat(all_", "torch.cat(features"}, Unsaid: []string{".cpu()"},
 		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Likely,
-		Means: "The loop keeps the results of all batches on the card, and their graphs as well unless gradients are off. So memory grows with the number of batches done.",
-		Not:   "A smaller batch alone: the results of all samples add up to the same.",
+		Headline: "ran out of memory in a loop that collects results on the GPU",
+		Means:    "The loop keeps the results of all batches on the card, and their graphs as well unless gradients are off. So memory grows with the number of batches done.",
+		Not:      "A smaller batch alone: the results of all samples add up to the same.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off, and move results to the CPU", Kind: "python", Text: "with torch.inference_mode():\n    for x, _ in loader:\n        preds.append(model(x.to(device)).cpu())", Cost: "None."},
 			{Fix: "detach_accumulated", Title: "Store the metrics, not the outputs", Kind: "text", Text: "Add up each batch's metric as a number instead of keeping its outputs.", Cost: "None."},
@@ -180,10 +183,12 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
+		Headline: "ran out of memory in the distances of all pairs[[: {asked}]]",
+		Means:    "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
 			{Fix: "fix_shape", Title: "Print the shapes of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
+			{Fix: "cpu_offload", Title: "Or compute it on the CPU", Kind: "python", Text: "d = torch.cdist(a.cpu(), b.cpu())   # a, b: the two sides; the matrix is then in RAM", Cost: "Slower."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
 	},
@@ -193,16 +198,17 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Means: "The failing line computes the attention scores as a full matrix: batch x heads x length x length. Twice the length (for images: twice the pixels) takes four times the memory.",
 		Cures: []cause.Cure{
 			{Fix: "efficient_attention", Title: "Use a fused attention kernel", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
-			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image"},
-			{Fix: "lower_batch_size"},
+			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image", Cost: "Context, or detail.", Told: "Half the length (of an image: 0.7 x width and height) takes a quarter of this matrix."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "Slower.", Told: "Half the batch size takes half of it; or loop over heads or blocks of queries."},
 		},
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
 	},
 	{
 		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Good,
-		Means: "An embedding table is rows x width x 4 bytes; training adds a gradient of the same size and twice that for Adam, even if a batch uses only a few rows. Check its number of rows.",
-		Not:   "A smaller batch, if it fails while the model is being made.",
+		Headline: "ran out of memory in an embedding table[[: {asked}]]",
+		Means:    "An embedding table is rows x width x 4 bytes; training adds a gradient of the same size and twice that for Adam, even if a batch uses only a few rows. Check its number of rows.",
+		Not:      "A smaller batch, if it fails while the model is being made.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the number of rows", Kind: "text", Text: "Print `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
 			{Fix: "optimizer_8bit", Title: "Use sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},

@@ -65,7 +65,7 @@ var systemCards = []cause.Card{
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames."},
 			}},
 			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, `torch.mps.empty_cache()` between the pieces, and keep no tensors."},
-			{Fix: "use_smaller_model", Title: "Use a smaller model, or 16 bit", Cost: "some quality", If: when.Not((*ledger.Case).Training)},
+			{Fix: "use_smaller_model", Title: "Use 16 bit, or a smaller model", Cost: "some quality", If: when.Not((*ledger.Case).Training), Told: "`torch_dtype=torch.float16` where it is loaded halves a 32-bit model; for text take a 4-bit MLX or GGUF build, else its next smaller variant."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSStream.mm", "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html"},
 	},
@@ -134,7 +134,7 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: "slower, or less detail", Ways: cures.LessAtOnce},
 			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, keep no tensors, and call `torch.mps.empty_cache()` between the parts."},
-			{Fix: "use_smaller_model", Title: "Use a smaller model, or 16 bit", Cost: "some quality", If: when.Not((*ledger.Case).Training)},
+			{Fix: "use_smaller_model", Title: "Use 16 bit, or a smaller model", Cost: "some quality", If: when.Not((*ledger.Case).Training), Told: "`torch_dtype=torch.float16` where it is loaded halves a 32-bit model; for text take a 4-bit MLX or GGUF build, else its next smaller variant."},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Store fewer activations", Cost: "a quarter slower", Told: "For example {cheaper}"},
 			{Fix: "cpu_offload", Title: "Run that operation on the CPU", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line that fails."},
 		},
