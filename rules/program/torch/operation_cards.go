@@ -46,6 +46,16 @@ var (
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
 		Told: "Training: {half16} around the forward pass, with a `GradScaler`; only using the model: `model.half()` and `x.half()`.",
 	}
+	// smallerType is for a tensor that a line makes or moves.
+	smallerType = cause.Cure{
+		Fix: "half_precision", Title: "Use a smaller data type, if it is 32 bit", Cost: "precision",
+		Told: "`float16` takes half of `float32`; images fit `uint8`, masks `bool`, most indices `int32`.",
+	}
+	// noGraph is for a step of a program that may only use its model.
+	noGraph = cause.Cure{
+		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, gradientsOff)), Title: "If nothing is trained: turn gradients off", Cost: "none",
+		Told: "Otherwise the activations of all layers before it are kept.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
+	}
 	inPieces = cause.Cure{
 		Fix: "lower_batch_size", Title: "Process it in parts", Cost: "some lines of code",
 		Told: "Loop over slices, and move each result to RAM: `out.append(part.cpu())`.",
@@ -103,7 +113,7 @@ var operationCards = []cause.Card{
 		fewerRows, halfBits, halfWeights),
 	operationCard("creation", "in creating a new tensor",
 		"The line itself gives the size: the product of the shape, times 4 bytes (2 in 16 bit).",
-		shapesOfLine, inPieces, halfWeights),
+		shapesOfLine, inPieces, smallerType),
 	operationCard("repetition", "in copying a tensor",
 		"That makes one or more full copies beside the original. `expand` and broadcasting use the same values without a copy.",
 		cause.Cure{Fix: "fix_shape", Title: "Broadcast instead of repeating", Cost: "none", Told: "`x.expand(n, -1)` or `x[:, None]` instead of `repeat`; use in-place operations where the old values are not needed."},
@@ -115,7 +125,7 @@ var operationCards = []cause.Card{
 	operationCard("spectrum", "in a Fourier transform",
 		"A spectrum has as many values as its input, but complex (twice the size), and overlapping windows multiply that, so the length of the recording or the size of the image decides.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Split the input", Cost: "slower", Told: "Audio: chunks of 30 to 60 seconds, one at a time. Images and fields: smaller grids, or one channel at a time."},
-		fewerRows, halfWeights),
+		noGraph, cause.Cure{Fix: "cpu_offload", Title: "Or compute it on the CPU", Cost: "slower", Told: "`.cpu()` before it, and `.to(device)` for the result, if that is smaller."}),
 	operationCard("decomposition", "in linear algebra",
 		"Solving, inverting or decomposing an n x n matrix needs several matrices of that size as workspace. Twice the rows take four times the memory.",
 		cause.Cure{Fix: "cpu_offload", Title: "Do this step on the CPU", Cost: "slower", Told: "`.cpu()` before it and `.to(device)` after it: there is usually more RAM than GPU memory."},
@@ -123,15 +133,15 @@ var operationCards = []cause.Card{
 		shapesOfLine),
 	operationCard("sorting", "in sorting or searching a tensor",
 		"The result has the values and an 8-byte index for each, plus a working copy: several times the input.",
-		inPieces, fewerRows, shapesOfLine),
+		inPieces, noGraph, shapesOfLine),
 	operationCard("moving", "while copying data to the GPU",
 		"That line only moves data. A whole data set, or everything that a loop has collected, is usually too much to have there at once.",
 		cause.Cure{Fix: "stream_dataset", Title: "Keep the data in RAM and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "for x, y in loader:          # a DataLoader over data that stays in RAM\n    x, y = x.to(device), y.to(device)"},
-		fewerRows, halfWeights),
+		fewerRows, smallerType),
 	operationCard("extension", "in compiled code of a library",
 		"The call runs compiled code whose memory depends on its input: the number of points, boxes, voxels or pixels.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Use fewer points or a lower resolution", Cost: "less detail, or slower", Told: "Fewer or coarser points, boxes or voxels; one sample at a time."},
-		shapesOfLine, halfWeights),
+		noGraph, shapesOfLine, checkpointed),
 }
 
 // onlyIf is a cure with a condition.
@@ -174,17 +184,24 @@ func manySamples(c *ledger.Case) bool { return cures.Batch(c)["batch"] != "" }
 // evaluating: a function of the reader's own that evaluates is at work, and no
 // frame turns gradients off.
 func evaluating(c *ledger.Case) bool {
+	if gradientsOff(c) {
+		return false
+	}
 	found := false
 	for _, f := range ledger.Trace(c) {
-		if strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode") {
-			return false
-		}
 		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
 			return false // a part of training is called so
 		}
 		found = found || f.Own && slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function)
 	}
 	return found
+}
+
+// gradientsOff: a frame of the traceback turns them off.
+func gradientsOff(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode")
+	})
 }
 
 // recording is scene with what a function that works in place says of gradients.

@@ -94,10 +94,12 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
+		Headline: "could not pin memory (page-locked RAM) for a batch",
+		Means:    "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off pinned memory (pin_memory=False)", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
+			{Fix: "raise_memory_limit", Title: "Raise the limit on locked memory, if there is one", Kind: "shell", Text: "ulimit -l   # unlimited, or KiB; Docker: start the container with --ulimit memlock=-1", Cost: "Free."},
 		},
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
 	},
@@ -280,7 +282,7 @@ func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
 // twins say what is beside this rank, and what that leaves idle.
 func twins(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	out["beside"], out["idle"] = "Beside this process another rank of the same launch has taken "+c.Others.String()+" of this card, which should be on its own", ""
+	out["beside"], out["idle"] = "Beside this process others of about the same size hold "+c.Others.String()+" of this card; in a launch of several processes these are most likely its other ranks", ""
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and beside it lies " + c.Others.String() + " more, about what another rank with the same model takes. So both put their copy on GPU 0"
 		out["idle"] = "Then another card is idle."

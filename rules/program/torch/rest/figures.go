@@ -44,7 +44,7 @@ var (
 var Figures = []cause.Card{
 	{
 		ID: "pytorch/no-size", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.AbsurdSize,
-		Means: "More than an exabyte is not a real size but a wrong number: a length that was overwritten, went below zero or was never set. In a job of several ranks it may have arrived garbled from another one.",
+		Means: "This is a wrong number, not a real need. In a job of several ranks it may have arrived garbled from another one.",
 		Not:   "A larger card, allocator settings: no card has that much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the sizes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Kernels run asynchronously; with this variable the traceback names the right line.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
