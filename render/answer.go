@@ -75,7 +75,7 @@ func (p *page) told(in *diagnose.Incident) {
 		p.wontHelp(in)
 	}
 	if k := in.Knowledge; k != nil && terse < withoutCosts && p.short < withoutLater {
-		p.say(prose(k.Later))
+		p.later(in, k.Later)
 	}
 	if terse < withoutOthers {
 		p.also()
@@ -84,6 +84,19 @@ func (p *page) told(in *diagnose.Incident) {
 		p.machine()
 	}
 	p.foot(in)
+}
+
+// later says what it was if it fails again, unless a fix on the page names the
+// same code.
+func (p *page) later(in *diagnose.Incident, text string) {
+	_, code, _ := strings.Cut(text, "`")
+	code, _, _ = strings.Cut(code, "`")
+	for _, f := range in.Fixes[:min(len(in.Fixes), 3)] {
+		if code != "" && slices.ContainsFunc(f.Steps, func(s diagnose.Step) bool { return strings.Contains(s.Text, code) }) {
+			return
+		}
+	}
+	p.say(prose(text))
 }
 
 // why names the cause with the doubt that is due, and what else it could be.

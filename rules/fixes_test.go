@@ -89,7 +89,7 @@ func TestStepsUseTheCase(t *testing.T) {
 		{"variable of 2.2", fragments, "expandable_segments", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		{"variable of 2.9", strings.ReplaceAll(fragments, "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"), "expandable_segments", "export PYTORCH_ALLOC_CONF=expandable_segments:True"},
 		{"version 2.9 without a hint", "torch==2.9.1+cu128\n" + strings.TrimSuffix(fragments, recentHint), "expandable_segments", "export PYTORCH_ALLOC_CONF=expandable_segments:True"},
-		{"variable of ROCm", strings.NewReplacer("CUDA out", "HIP out", "PYTORCH_CUDA", "PYTORCH_HIP").Replace(fragments), "expandable_segments", "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True"},
+		{"variable of ROCm", strings.NewReplacer("CUDA out", "HIP out", "PYTORCH_CUDA", "PYTORCH_HIP").Replace(fragments), "max_split_size", "export PYTORCH_HIP_ALLOC_CONF=max_split_size_mb:128"},
 		{"Windows", "  File \"C:\\Users\\me\\train.py\", line 3, in <module>\n" + fragments, "max_split_size", "set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

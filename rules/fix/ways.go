@@ -26,7 +26,8 @@ func Way(c *ledger.Case, of string) bool {
 	case Training:
 		return c.Training() || c.Phase != "inference" && (work == "" || slices.Contains(trained, work))
 	case Using:
-		return !c.Training() && (ownCode(c) || !strings.HasSuffix(work, "-generation")) // whose program calls the model
+		ranked := work == "" && strings.HasPrefix(c.Failure.Source, "rank") // of a launch, which mostly trains
+		return !c.Training() && !ranked && (ownCode(c) || !strings.HasSuffix(work, "-generation"))
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
 	case Text:

@@ -54,11 +54,9 @@ func ManyGPUs(c *ledger.Case) bool {
 
 // HasExpandableSegments: PyTorch 2.1 and later, as far as the message tells; a
 // message without an era is taken for a recent one, as are torch_npu's, whose
-// wording never changed.
+// wording never changed. On Windows and ROCm the option did nothing before 2026
+// (pytorch pull requests 189163 and 177974).
 func HasExpandableSegments(c *ledger.Case) bool {
-	if c.Backend == "npu" {
-		return true
-	}
 	era, ok := c.Fact("torch_since")
-	return !ok || era.Text >= "2.1"
+	return c.Backend == "npu" || !c.Windows() && c.Backend != "rocm" && (!ok || era.Text >= "2.1")
 }

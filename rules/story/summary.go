@@ -42,7 +42,7 @@ func (t teller) asides() string {
 		out = append(out, fmt.Sprintf("%s worked before (%s), %s did not.", ledger.Thousands(l.Worked), plain(l.Of), ledger.Thousands(l.Tried)))
 	}
 	if t.Contains("17179869184.00 gib") {
-		out = append(out, "The amount that this process is said to hold (2 to the 64) is no real figure: on Windows and WSL the driver does not report it.")
+		out = append(out, "17179869184.00 GiB (2 to the 64 bytes) in the message is no real figure: no such limit is set, or the driver does not report the amount.")
 	}
 	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= 40 { // lines
 		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" is a consequence: the program caught this failure and went on without a result.")

@@ -55,6 +55,13 @@ var floors = [][]string{
 	{"rules"},
 }
 
+// TestRoot: what programs printed while somebody tried them is no part of it.
+func TestRoot(t *testing.T) {
+	logs, err := filepath.Glob("../../../*.log")
+	require.NoError(t, err)
+	assert.Empty(t, logs)
+}
+
 // TestHouse: no room is too large, and no arrow points upwards. Of parsers,
 // rules import the facts alone.
 func TestHouse(t *testing.T) {

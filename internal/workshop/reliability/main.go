@@ -10,6 +10,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -131,6 +132,26 @@ func (t *tally) print() {
 		gap += float64(b.cases) * math.Abs(share-said)
 	}
 	of := func(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)) }
-	fmt.Printf("%d cases: mean gap %.1f points, log loss %.3f; the labelled cause first %.1f %%, a defensible one %.1f %%\n", total, 100*gap/float64(max(total, 1)), t.loss/float64(max(total, 1)), of(right, total), of(defensible, total))
+	fmt.Printf("%d cases: mean gap %.1f points (exact confidences would show %.1f), log loss %.3f; the labelled cause first %.1f %%, a defensible one %.1f %%\n", total, 100*gap/float64(max(total, 1)), 100*t.byChance()/float64(max(total, 1)), t.loss/float64(max(total, 1)), of(right, total), of(defensible, total))
 	fmt.Printf("right fixes: first %.1f %%, among three %.1f %%; none of three misleads %.1f %%\n\n", of(t.first, t.fixed), of(t.ofThree, t.fixed), of(t.misled, t.warning))
+}
+
+// byChance is the gap, in cases, that these confidences would show on average if
+// each were exactly right: with few cases in a tenth chance alone makes one.
+func (t *tally) byChance() float64 {
+	const draws = 2000
+	r := rand.New(rand.NewPCG(1, 2)) // the same figures each time
+	sum := 0.0
+	for range draws {
+		for _, b := range t.bins {
+			right := 0
+			for range b.cases {
+				if r.Float64() < b.confidence/float64(b.cases) {
+					right++
+				}
+			}
+			sum += math.Abs(float64(right) - b.confidence)
+		}
+	}
+	return sum / draws
 }

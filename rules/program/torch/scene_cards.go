@@ -272,7 +272,7 @@ func occupants(c *ledger.Case) map[string]string {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
 	case cures.Ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
-		figures["who"] = "another job or user, another container, an earlier run that never ended; a second library of this process (JAX, an engine) looks the same"
+		figures["who"] = "another job or user, another container, or an earlier run that never ended"
 	}
 	if c.Training() && severalRanks(c) {
 		figures["who"] = "another job or user, an earlier launch that never ended, or a rank of this run that took the wrong card"

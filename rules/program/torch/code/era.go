@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
 // Latest is the newest PyTorch that can have made a log, 1.9 as 109; 0 where
@@ -41,6 +42,9 @@ func newestByLines(c *ledger.Case) int {
 		if strings.Contains(file, "-packages/torch/") {
 			bound(byPython(file))
 		}
+	}
+	if c.Contains("/torch/lib/thc/") { // aten/src/THC/ since 0.4
+		bound(3)
 	}
 	if since, ok := c.Fact("torch_since"); ok {
 		bound(map[string]int{"1.0": 103, "1.4": 109, "1.10": 200}[since.Text])
@@ -134,5 +138,5 @@ var since = map[string]int{
 // TooNew reports a fix that came after the PyTorch that made the log.
 func TooNew(c *ledger.Case, fix string) bool {
 	latest := Latest(c)
-	return latest != 0 && latest < since[fix]
+	return latest != 0 && latest < since[fix] || fix == "expandable_segments" && !reader.HasExpandableSegments(c)
 }

@@ -359,6 +359,8 @@ func autocast(c *ledger.Case) string {
 		return "Gradient"
 	case latest != 0 && latest < 110:
 		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; gradient"
+	case c.Root(fact.CUDAError): // which says nothing of the version
+		return "Mixed precision (`torch.autocast`, PyTorch 1.10 and later) around forward and loss halves most activations; gradient"
 	case likeT4(c):
 		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; gradient"
 	}
