@@ -132,7 +132,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{mostlyComfyUI, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
+		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
