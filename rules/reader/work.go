@@ -112,6 +112,11 @@ func (w *who) shown() (work string, line int) {
 	if x := w.c.Signal("vision"); x != nil {
 		count("vision", x.Line)
 	}
+	for _, x := range w.c.Facts.Code {
+		if x.Own && votes == [len(topics)]int{} {
+			count(x.Source, x.Line)
+		}
+	}
 	if m := w.c.Model; m != nil {
 		count(m.Name, m.Line)
 	}

@@ -142,9 +142,9 @@ func (t teller) short(told string) string {
 
 // shares are how parts of a memory are told in a sentence.
 var shares = map[string]string{
-	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "work", ledger.PartTensors: "its live tensors",
-	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
-	ledger.PartBuffers: "its other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left out on purpose", ledger.PartUnknown: "driver, others or free",
+	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "working memory", ledger.PartTensors: "live tensors",
+	ledger.PartUnused: "reserved but unused", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
+	ledger.PartBuffers: "other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left free on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
 // holders says who holds the memory, the largest share with its percentage.
@@ -173,14 +173,17 @@ func (t teller) holders() string {
 			part = "about " + part
 		}
 		if p.ID == most.ID {
-			name += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
+			part += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
 		}
-		told = append(told, part+" "+name)
+		told = append(told, part+" is "+name)
 	}
 	if len(told) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %s: %s.", t.all(m), strings.Join(told, ", "))
+	if last := len(told) - 1; last > 0 {
+		told[last] = "and " + told[last]
+	}
+	return fmt.Sprintf("Of %s, %s.", t.all(m), strings.Join(told, ", "))
 }
 
 // withoutContext are the parts with a process's libraries and its driver as one:
