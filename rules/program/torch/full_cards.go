@@ -52,7 +52,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/fixed-part", Kinds: cures.Allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
 		Headline: "ran out of memory in training: the model's state fills the {card} card",
 		Means:    "Batch size 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and optimizer state, about 16 bytes per trained parameter with Adam, whatever the batch.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
-		Not:      "A smaller batch. {settings}.",
+		Not:      "A smaller batch: it is 1 already. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`): only trained parameters have gradients and optimizer state."},
 			cures.ShareOut,
@@ -115,7 +115,7 @@ var fullCards = []cause.Card{
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already: one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
+			loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -124,23 +124,23 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "A training step does not fit[[ ({slack} of what the program holds is unused)]]. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "This program holds {mine} of {total}, so the {asked} that was refused is only the last of many requests.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
+		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.HalveModel, cures.HalveStep, cures.HalveOld, loosePieces, looseBefore, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: cures.Scene,
+		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it: CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It was short of {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, cures.LookAround, cures.LookFirst, cures.HalveStep, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -148,7 +148,7 @@ var fullCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: most of its card belongs to processes that it does not see",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
-		Not:      "A smaller batch. {settings}.",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", Title: "Check whether ranks share a GPU, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
 			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},
@@ -161,7 +161,6 @@ var fullCards = []cause.Card{
 		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
-		Not:      "Killing processes before you know that they are not ranks of this job.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check whether the other processes are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
 			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
@@ -231,6 +230,23 @@ func inFile(f *fact.Code) string {
 		return ""
 	}
 	return " (" + base + ")"
+}
+
+// ownFirst is a smaller step where what others hold is little beside it.
+var ownFirst = onlyIf(when.All(cures.HalveStep.If, func(c *ledger.Case) bool { return c.Others.Bytes*5 < c.Mine.Bytes*2 }), cures.HalveStep)
+
+// besides is scene with what lies beside this program, and what was refused.
+func besides(c *ledger.Case) map[string]string {
+	figures := cures.Scene(c)
+	figures["outside"] = "CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run"
+	if cures.Listed(c) {
+		figures["outside"] = "the processes that the message lists"
+	}
+	figures["last"] = ", so the " + c.Asked.String() + " that was refused is only the last of many requests"
+	if c.Asked.Bytes*8 > c.Total.Bytes {
+		figures["last"] = ". The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch"
+	}
+	return figures
 }
 
 // cutBehindTotal: the line ends, or is written over, behind the size of the card.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
@@ -13,6 +14,12 @@ import (
 
 // keptOld is for a PyTorch so old that little else is to be had.
 var keptOld = cause.Cure{Fix: "detach_accumulated", If: ledger.Before2020, Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
+
+// halveOld is cures.HalveOld with the script's own sizes.
+var halveOld = cause.Cure{
+	Fix: cures.HalveOld.Fix, Title: cures.HalveOld.Title, Cost: cures.HalveOld.Cost, If: cures.HalveOld.If,
+	Ways: append([]cause.Way{{For: fix.Training, Text: "{less}"}}, cures.HalveOld.Ways[1:]...),
+}
 
 // boundFirst is boundLargest where samples vary in length by their nature.
 var boundFirst = cause.Cure{Fix: boundLargest.Fix, If: varies, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
@@ -30,6 +37,19 @@ func lateFigures(c *ledger.Case) map[string]string {
 	out["outside"] = ""
 	if latest := code.Latest(c); !ledger.Before2020(c) && (latest == 0 || latest > 100) {
 		out["outside"] = "A message without figures is usually not from PyTorch's allocator but from a call beside it (NCCL, a library's kernels, a context), which can use only what PyTorch has not reserved."
+	}
+	return out
+}
+
+// driverFigures say what the place of a failure tells where the message has no
+// figures.
+func driverFigures(c *ledger.Case) map[string]string {
+	out := cures.Scene(c)
+	if out["later"] = cures.Kept; ledger.Before2020(c) {
+		out["later"] = "" // keptOld says it
+	}
+	if out["doing"] == "" && ledger.FailedAt(c, "backward") != nil {
+		out["doing"] = "It stopped in the backward pass, so the forward pass of this batch had fitted: a somewhat smaller batch or shorter samples may be enough."
 	}
 	return out
 }

@@ -38,9 +38,23 @@ var (
 		Fix: cures.CheaperTraining.Fix, If: cures.CheaperTraining.If, Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
 		Told: "Gradient checkpointing (`torch.utils.checkpoint`) stores a few activations and recomputes the others in the backward pass.",
 	}
+	// checkpointOpen is for a log that shows neither training nor use.
+	checkpointOpen = cause.Cure{
+		Fix: checkpointed.Fix, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !evaluating(c) }, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
+	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
-		Told: "`model.half()` and `x.half()` halve weights and activations.",
+		Told: "Training: {half16} around the forward pass, with a `GradScaler`; only using the model: `model.half()` and `x.half()`.",
+	}
+	// smallerType is for a tensor that a line makes or moves.
+	smallerType = cause.Cure{
+		Fix: "half_precision", Title: "Use a smaller data type, if it is 32 bit", Cost: "precision",
+		Told: "`float16` takes half of `float32`; images fit `uint8`, masks `bool`, most indices `int32`.",
+	}
+	// noGraph is for a step of a program that may only use its model.
+	noGraph = cause.Cure{
+		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, gradientsOff)), Title: "If nothing is trained: turn gradients off", Cost: "none",
+		Told: "Otherwise the activations of all layers before it are kept.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 	}
 	inPieces = cause.Cure{
 		Fix: "lower_batch_size", Title: "Process it in parts", Cost: "some lines of code",
@@ -78,28 +92,28 @@ var smallerPicture = cause.Cure{
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution's output is batch x channels x height x width (x depth or frames), and training stores it for every layer. So the batch and image size decide, hardly the weights.",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("upsampling", "in an upsampling or resampling step",
 		"Its output has the target size for all channels at once: twice the width and height take four times the memory.",
 		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Upsample only the final map, or on the CPU", Cost: "hardly slower", Told: "For class scores: `.argmax(1)` first, and upsample that one map (`mode=\"nearest\"`) instead of one per class; or `F.interpolate(x.cpu(), ...)` in RAM."},
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its output is as large as its input: batch x channels x height x width, or batch x length x width; training stores it for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights),
+		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer stores every time step of every sample: batch x length x width. One long sample pads the whole batch to its length.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size or the sequence length", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; truncate the longest sequences, or sort by length so that little is padded."},
-		halfBits, checkpointed, halfWeights),
+		halfBits, checkpointed, halfWeights, checkpointOpen),
 	operationCard("projection", "in a matrix product",
 		"Its result has a row for every sample and position in the batch, times the width of the layer, so the batch size and the length decide.",
-		fewerRows, halfBits, checkpointed, halfWeights),
+		fewerRows, halfBits, checkpointed, halfWeights, checkpointOpen),
 	operationCard("concatenation", "in a concatenation of tensors",
 		"The result is a new tensor beside its parts, so for a moment both exist: twice the memory. If the parts come from a loop, such as the results of all batches, they grow with the data set.",
 		cause.Cure{Fix: "detach_accumulated", Title: "If they come from a loop: move each result to RAM", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},
 		fewerRows, halfBits, halfWeights),
 	operationCard("creation", "in creating a new tensor",
 		"The line itself gives the size: the product of the shape, times 4 bytes (2 in 16 bit).",
-		shapesOfLine, inPieces, halfWeights),
+		shapesOfLine, inPieces, smallerType),
 	operationCard("repetition", "in copying a tensor",
 		"That makes one or more full copies beside the original. `expand` and broadcasting use the same values without a copy.",
 		cause.Cure{Fix: "fix_shape", Title: "Broadcast instead of repeating", Cost: "none", Told: "`x.expand(n, -1)` or `x[:, None]` instead of `repeat`; use in-place operations where the old values are not needed."},
@@ -111,7 +125,7 @@ var operationCards = []cause.Card{
 	operationCard("spectrum", "in a Fourier transform",
 		"A spectrum has as many values as its input, but complex (twice the size), and overlapping windows multiply that, so the length of the recording or the size of the image decides.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Split the input", Cost: "slower", Told: "Audio: chunks of 30 to 60 seconds, one at a time. Images and fields: smaller grids, or one channel at a time."},
-		fewerRows, halfWeights),
+		noGraph, cause.Cure{Fix: "cpu_offload", Title: "Or compute it on the CPU", Cost: "slower", Told: "`.cpu()` before it, and `.to(device)` for the result, if that is smaller."}),
 	operationCard("decomposition", "in linear algebra",
 		"Solving, inverting or decomposing an n x n matrix needs several matrices of that size as workspace. Twice the rows take four times the memory.",
 		cause.Cure{Fix: "cpu_offload", Title: "Do this step on the CPU", Cost: "slower", Told: "`.cpu()` before it and `.to(device)` after it: there is usually more RAM than GPU memory."},
@@ -119,15 +133,15 @@ var operationCards = []cause.Card{
 		shapesOfLine),
 	operationCard("sorting", "in sorting or searching a tensor",
 		"The result has the values and an 8-byte index for each, plus a working copy: several times the input.",
-		inPieces, fewerRows, shapesOfLine),
+		inPieces, noGraph, shapesOfLine),
 	operationCard("moving", "while copying data to the GPU",
 		"That line only moves data. A whole data set, or everything that a loop has collected, is usually too much to have there at once.",
 		cause.Cure{Fix: "stream_dataset", Title: "Keep the data in RAM and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "for x, y in loader:          # a DataLoader over data that stays in RAM\n    x, y = x.to(device), y.to(device)"},
-		fewerRows, halfWeights),
+		fewerRows, smallerType),
 	operationCard("extension", "in compiled code of a library",
 		"The call runs compiled code whose memory depends on its input: the number of points, boxes, voxels or pixels.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Use fewer points or a lower resolution", Cost: "less detail, or slower", Told: "Fewer or coarser points, boxes or voxels; one sample at a time."},
-		shapesOfLine, halfWeights),
+		noGraph, shapesOfLine, checkpointed),
 }
 
 // onlyIf is a cure with a condition.
@@ -138,6 +152,14 @@ func onlyIf(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
 
 // operationCard is about one operation on a card that is this program's own.
 func operationCard(id operation.ID, where, means string, list ...cause.Cure) cause.Card {
+	if list = slices.Clone(list); slices.ContainsFunc(list, func(x cause.Cure) bool { return x.Fix == halfWeights.Fix }) {
+		for i := range list {
+			if list[i].Fix == halfBits.Fix { // halfWeights is for the rest
+				list[i] = onlyIf(when.All(halfBits.If, (*ledger.Case).Training), halfBits)
+			}
+		}
+	}
+	list = slices.Insert(list, 1, onlyIf(when.All(cures.RuntimeFirst.If, when.Not((*ledger.Case).Training)), cures.RuntimeFirst))
 	return cause.Card{
 		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
@@ -162,17 +184,24 @@ func manySamples(c *ledger.Case) bool { return cures.Batch(c)["batch"] != "" }
 // evaluating: a function of the reader's own that evaluates is at work, and no
 // frame turns gradients off.
 func evaluating(c *ledger.Case) bool {
+	if gradientsOff(c) {
+		return false
+	}
 	found := false
 	for _, f := range ledger.Trace(c) {
-		if strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode") {
-			return false
-		}
 		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
 			return false // a part of training is called so
 		}
 		found = found || f.Own && slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function)
 	}
 	return found
+}
+
+// gradientsOff: a frame of the traceback turns them off.
+func gradientsOff(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode")
+	})
 }
 
 // recording is scene with what a function that works in place says of gradients.

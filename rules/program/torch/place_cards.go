@@ -31,10 +31,10 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
 
 // temporaryWords stand where Adam computes on values that it has.
-var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "denom = (max_exp_avg_sqs"}
+var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "in _multi_tensor_adam", "denom = (max_exp_avg_sqs"}
 
 // slackBridges: the allocator's unused reserve is more than what was lacking.
 func slackBridges(c *ledger.Case) bool {
@@ -67,7 +67,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Means: "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; with one, the checkpoint and the model are on the GPU at the same time.",
+		Headline: "ran out of graphics memory while `torch.load` read a checkpoint",
+		Means:    "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; if the model is there already, the GPU holds its weights twice for a moment.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
 			{Fix: "select_gpu", If: cures.Ranked, Title: "Set each process's GPU before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
@@ -81,7 +82,6 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory: several ranks of one job use the same GPU",
 		Means:    "{beside}: a rank uses GPU 0 where nothing assigns it another (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
-		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to gain)]].",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
@@ -94,11 +94,12 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
-		Not:   "A smaller model: that is about the card.",
+		Headline: "could not pin memory (page-locked RAM) for a batch",
+		Means:    "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off pinned memory (pin_memory=False)", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
+			{Fix: "raise_memory_limit", Title: "Raise the limit on locked memory, if there is one", Kind: "shell", Text: "ulimit -l   # unlimited, or KiB; Docker: start the container with --ulimit memlock=-1", Cost: "Free."},
 		},
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
 	},
@@ -124,11 +125,23 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "Turn on expandable segments", Cost: "none"},
 			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Lower DeepSpeed's sub_group_size, or offload the optimizer", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
 			{Fix: "shard_training", If: when.All(flatPiece, when.Not(cures.Has(fact.Sharded))), Title: "Use ZeRO stage 3, or offload the optimizer", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) shards those too. With enough RAM also `\"offload_optimizer\": {\"device\": \"cpu\"}`. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
-			{Fix: "upgrade_version", Title: "Use fused Adam", Cost: "none", Told: "It updates in one kernel without copies (PyTorch 2.0 and later); Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
-			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "Use 8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
+			{Fix: "upgrade_version", If: flatPiece, Title: "Use fused Adam, or foreach=False", Cost: "none; foreach=False is slower", Told: "Fused, it updates in one kernel without copies (PyTorch 2.0 and later; Trainer: `optim=\"adamw_torch_fused\"`). With `foreach=False` the copies are of one tensor at a time: about the size of all trained parameters less.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
+			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "Use fused Adam or foreach=False, else 8-bit Adam", Cost: "none; foreach=False is slower", Told: "Fused, it updates in one kernel without copies (PyTorch 2.0 and later; Trainer: `optim=\"adamw_torch_fused\"`). With `foreach=False` the copies are of one tensor at a time: about the size of all trained parameters less. 8-bit Adam (`bitsandbytes.optim.AdamW8bit`) makes the state a quarter.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)   # or foreach=False"},
 			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`)."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/docs/_pages/config-json.md", "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html"},
+	},
+	{
+		ID: "pytorch/optimizer-restored", Kinds: refused, If: when.All(ledger.OnCard, when.Not(ledger.Crowded), clues.Restoring),
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
+		Headline: "ran out of memory while it restored the optimizer from a checkpoint",
+		Means:    "An optimizer's `load_state_dict` copies its state (with Adam two values per trained parameter) to the GPU. If the checkpoint was loaded to the GPU, the file's state, this copy and the optimizer's own state are there together for a moment, beside the model.[[ This program holds {mine} of {total}.]]",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Load the checkpoint to the CPU (map_location=\"cpu\")", Cost: "system memory (RAM) for the file", Told: "Then only the final state goes to the GPU. In the script's own line that reads the file:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\noptimizer.load_state_dict(checkpoint[\"optimizer\"])   # the key: as in your call\ndel checkpoint"},
+			{Fix: "restart_session", Title: "Free what the GPU still holds, or restore in a new process", Cost: "none", Told: "Before the restore, `del` the last batch, outputs and loss, and call `torch.cuda.empty_cache()`. If only a test follows, load the model alone, without the optimizer."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "It leaves more room beside the state, if the failure comes in the middle of training."},
+		},
+		Figures: cures.Scene, Sources: []string{"pytorch/torch/optim/optimizer.py", "https://pytorch.org/docs/stable/generated/torch.load.html"},
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
@@ -145,19 +158,22 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()", "loss.data"},
 		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so memory grows with every step until the card is full.",
-		Not:   "A smaller batch or `empty_cache()`: it only fails later.",
+		Headline: "ran out of memory in a script that adds up or collects losses with their graphs",
+		Means:    "The script adds up or collects `loss` itself. Where that goes on over several steps, each loss keeps the graph of its step, and memory grows until the card is full.",
+		Not:      "`empty_cache()`: the graphs are still referred to.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Add up loss.item()", Kind: "python", Text: "total_loss += loss.item()   # a number; loss.detach() where a tensor is wanted", Cost: "None."},
 			{Fix: "empty_cache", Title: "Delete what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
+			{Fix: "lower_batch_size", Title: "See whether memory climbs; if it is flat, lower the batch size", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps", Cost: "Slower."},
 		},
 		Sources: []string{memoryFAQ},
 	},
 	{
 		ID: "pytorch/outputs-collected", Kinds: refused, Said: []string{"preds.append(", "outputs.append(", "all_preds.append(", "features.append(", "embeddings.append(", "torch.cat(preds", "torch.cat(outputs", "torch.cat(all_", "torch.cat(features"}, Unsaid: []string{".cpu()"},
 		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Likely,
-		Means: "The loop keeps the results of all batches on the card, and their graphs as well unless gradients are off. So memory grows with the number of batches done.",
-		Not:   "A smaller batch alone: the results of all samples add up to the same.",
+		Headline: "ran out of memory in a loop that collects results on the GPU",
+		Means:    "The loop keeps the results of all batches on the card, and their graphs as well unless gradients are off. So memory grows with the number of batches done.",
+		Not:      "A smaller batch alone: the results of all samples add up to the same.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", Title: "Turn gradients off, and move results to the CPU", Kind: "python", Text: "with torch.inference_mode():\n    for x, _ in loader:\n        preds.append(model(x.to(device)).cpu())", Cost: "None."},
 			{Fix: "detach_accumulated", Title: "Store the metrics, not the outputs", Kind: "text", Text: "Add up each batch's metric as a number instead of keeping its outputs.", Cost: "None."},
@@ -169,11 +185,12 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
-		Not:   "16 bit alone: it only halves it.",
+		Headline: "ran out of memory in the distances of all pairs[[: {asked}]]",
+		Means:    "The distances of all pairs are one matrix of rows x rows, and some implementations need that times the dimension. Twice the rows take four times the memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
 			{Fix: "fix_shape", Title: "Print the shapes of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
+			{Fix: "cpu_offload", Title: "Or compute it on the CPU", Kind: "python", Text: "d = torch.cdist(a.cpu(), b.cpu())   # a, b: the two sides; the matrix is then in RAM", Cost: "Slower."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
 	},
@@ -183,16 +200,17 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Means: "The failing line computes the attention scores as a full matrix: batch x heads x length x length. Twice the length (for images: twice the pixels) takes four times the memory.",
 		Cures: []cause.Cure{
 			{Fix: "efficient_attention", Title: "Use a fused attention kernel", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
-			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image"},
-			{Fix: "lower_batch_size"},
+			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image", Cost: "Context, or detail.", Told: "Half the length (of an image: 0.7 x width and height) takes a quarter of this matrix."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "Slower.", Told: "Half the batch size takes half of it; or loop over heads or blocks of queries."},
 		},
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
 	},
 	{
 		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Good,
-		Means: "An embedding table is rows x width x 4 bytes; training adds a gradient of the same size and twice that for Adam, even if a batch uses only a few rows. Check its number of rows.",
-		Not:   "A smaller batch, if it fails while the model is being made.",
+		Headline: "ran out of memory in an embedding table[[: {asked}]]",
+		Means:    "An embedding table is rows x width x 4 bytes; training adds a gradient of the same size and twice that for Adam, even if a batch uses only a few rows. Check its number of rows.",
+		Not:      "A smaller batch, if it fails while the model is being made.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the number of rows", Kind: "text", Text: "Print `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
 			{Fix: "optimizer_8bit", Title: "Use sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},
@@ -264,7 +282,7 @@ func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
 // twins say what is beside this rank, and what that leaves idle.
 func twins(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	out["beside"], out["idle"] = "Beside this process another rank of the same launch has taken "+c.Others.String()+" of this card, which should be on its own", ""
+	out["beside"], out["idle"] = "Beside this process others of about the same size hold "+c.Others.String()+" of this card; in a launch of several processes these are most likely its other ranks", ""
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and beside it lies " + c.Others.String() + " more, about what another rank with the same model takes. So both put their copy on GPU 0"
 		out["idle"] = "Then another card is idle."
@@ -280,7 +298,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step, so a somewhat smaller batch or input is often enough.[[ This program holds {mine}.]]",
 		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
-		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{cures.HalveStep, cures.HalveOld, keepSecond, loosePieces, looseBefore, cures.CheaperTraining, cures.LighterOptimizer},
+		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -306,9 +324,9 @@ var lateCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: builtPiece,
 		Headline: "was refused graphics memory while the network was being built",
-		Means:    "A layer's own weights, usually a few MB, were refused while the network was being built (on the card, since the default tensor type or device is CUDA). So the card was most likely full already: another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory. The message has no figures.",
+		Means:    "It failed while the network was being built on the card. {piece} So most likely the card was full already (another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory), or large tables of this model came before. The message has no figures.",
 		Not:      "A smaller batch or image: the network itself was being built.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
@@ -324,8 +342,8 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory while running; the message has no figures",
 		Means:    "{refuser}; the failing call may be an earlier one than the line it names.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
 		Not:      "{no_settings}.",
-		Later:    cures.Kept, Figures: cures.Scene,
-		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
+		Later:    "{later}", Figures: driverFigures,
+		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -339,12 +357,16 @@ var lateCards = []cause.Card{
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: when.Not(ledger.Before2020), Title: emptyFirst, Cost: "slower", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Ways: halveOld.Ways[:2]},
 			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
 }
+
+// emptyFirst is the title of a smaller step where others may hold the card.
+const emptyFirst = "If the GPU is empty before the start: lower the batch size or the input size"
 
 // keepSecond is keepNumbers for a loop that had just gone through a step.
 var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
@@ -374,10 +396,22 @@ func secondStep(c *ledger.Case) map[string]string {
 	return figures
 }
 
+// builtPiece says what the line that failed puts on the card.
+func builtPiece(c *ledger.Case) map[string]string {
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) {
+		return map[string]string{"piece": "That line moves one of its parts there."}
+	}
+	return map[string]string{"piece": "One layer's weights are usually only a few MB."}
+}
+
 // builtOnCard: the innermost frames make a layer of PyTorch's or its first
-// values, and no module is at work.
+// values, or a constructor of the reader's own moves one of its parts there, and
+// no module is at work.
 func builtOnCard(c *ledger.Case) bool {
 	frames := ledger.Trace(c)
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) && !strings.Contains(f.Source, "model") && !strings.Contains(f.Source, "net") {
+		return true
+	}
 	for _, f := range frames[max(0, len(frames)-3):] {
 		file := strings.ReplaceAll(f.File, `\`, "/")
 		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {

@@ -28,6 +28,7 @@ var sizeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the range of the labels", Kind: "python", Text: "print(labels.min(), labels.max(), labels.dtype, labels.shape)   # before the failing line; the maximum must be below num_classes", Cost: "A minute."},
 			{Fix: "lower_batch_size", Title: "Pass num_classes, and mask what is ignored", Kind: "text", Text: "Give `F.one_hot` its `num_classes`, and replace the ignore value before it, such as `labels[labels == 255] = 0`.", Cost: "None."},
+			{Fix: "restart_session", Title: "List all labels that occur", Kind: "python", Text: "print(labels.unique())   # the odd one is the ignore value, or an id that was never mapped", Cost: "A minute."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Onehot.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},

@@ -46,7 +46,7 @@ var figureCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory: TensorFlow in the same process has taken the GPU",
 		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting in the same process. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
-		Not:      "A smaller batch, `empty_cache()`: what is taken is not PyTorch's.",
+		Not:      "`empty_cache()`: what is taken is not PyTorch's.",
 		Later:    "If `nvidia-smi` lists another process with much of the card, it is that one instead.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in TensorFlow", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
@@ -62,9 +62,8 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitOnServer,
+		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitBeside, serverShare,
 			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "If no other process is listed: restart", Cost: "the state of the session is lost", Told: "A process of another container or user, or one that crashed, can hold the GPU without being listed (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, then the container, then the machine."},
-			fitBeside,
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -74,7 +73,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/over-the-card", Kinds: cures.Allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit to system memory (\"shared GPU memory\"), which is very slow, until that is full as well. So the real shortage is {over}, not {asked}.",
-		Not:      "Closing programs that hold little. {settings}.",
+		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
 			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
@@ -135,11 +134,11 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
-		Not:      "A larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
+		Not:      "A larger card: {free} was free.", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked,
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
-			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call `torch.cuda.empty_cache()` from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
+			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call torch.cuda.empty_cache() from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			cures.OnWindows,
 			{Fix: "upgrade_version", Title: "If it always fails at the same amount: update driver and PyTorch", Cost: "half an hour", Told: "On AMD, Intel and shared graphics, also look up how much of the memory a program may take."},
@@ -149,9 +148,9 @@ var figureCards = []cause.Card{
 	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
-		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, cures.QuarterOfCard), Among: ownDoing,
+		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. The {mine} held before leaves no room for it.[[ {slack} of that is unused reserve.]][[ Everything else on the card comes to {others}.]]",
+		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs) rather than a weight. This program held {mine} before.[[ {slack} of that is unused reserve.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, cures.NoScores, cures.CheaperTraining, cures.SmallerModel, cures.FindShape}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -176,7 +175,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Use a few fixed sizes, or a smaller batch", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request. Half the batch size helps as well."},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
 			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
 			cures.NewerAllocator,
 		},
@@ -202,9 +201,9 @@ func fewOthers(c *ledger.Case) map[string]string {
 // mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
 // itself and hardly anything else does.
 var mostlyComfyUI = cause.Cure{
-	Fix: "lowvram_mode", Title: "If this is ComfyUI: smaller size or `--reserve-vram 2`", Cost: "slower",
+	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
 }
 
 // lessOfOwn is for work without training that a little less would let through.
@@ -225,19 +224,20 @@ var rankCard = cause.Cure{
 // severalRanks: a card above the first, or more than one in the log.
 func severalRanks(c *ledger.Case) bool { return reader.ManyGPUs(c) || c.Reader.Cards > 1 }
 
-// fitBeside is for a card that must be shared, where this program holds more of it
-// than the others do.
+// fitBeside is for a card that must be shared, where this program holds a good
+// part of it.
 var fitBeside = cause.Cure{
 	Fix: "lower_batch_size", Title: "If the others must stay: lower the batch size or the input size", Cost: "slower", If: func(c *ledger.Case) bool {
-		return c.Mine.Bytes > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !ledger.Before2020(c)
-	}, Ways: cures.LessAtOnce,
+		return c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !operation.Is(operation.Moving)(c)
+	}, Ways: append(slices.Clip(halveOld.Ways[:1]), cures.LessAtOnce[1:]...),
 }
 
-// fitOnServer is the same on a machine that several share, before a restart.
-var fitOnServer = cause.Cure{
-	Fix: fitBeside.Fix, Title: fitBeside.Title, Cost: fitBeside.Cost, Ways: fitBeside.Ways, If: func(c *ledger.Case) bool {
-		return c.Total.Bytes > 30*units.GiB && c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*8 < c.Mine.Bytes && !cures.Loading(c)
-	},
+// serverShare is for a process that the message names and that has most of the
+// card.
+var serverShare = cause.Cure{
+	Fix: "lower_gpu_memory_utilization", Title: "If it is a model server that must stay: lower its share of the card", Cost: "less cache for it", If: func(c *ledger.Case) bool {
+		return cures.Listed(c) && c.Others.Bytes*2 > c.Total.Bytes && !ledger.Before2020(c)
+	}, Told: "Start it with less: vLLM `--gpu-memory-utilization 0.5`, SGLang `--mem-fraction-static 0.5`; JAX `XLA_PYTHON_CLIENT_PREALLOCATE=false`; Ollama `ollama stop MODEL`.",
 }
 
 // movedWhole is for a line that puts a good part of the card there at once.

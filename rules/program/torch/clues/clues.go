@@ -27,7 +27,7 @@ var Clues = map[string][]cause.Clue{
 	},
 	cause.TrainingStateTooLarge: {
 		cause.Shown("optimizer_step",
-			cause.If(when.Not(InOptimizer), cause.None, ""),
+			cause.If(when.Any(when.Not(InOptimizer), Restoring), cause.None, ""),
 			cause.If(when.All(ledger.Allocator, ledger.Crowded), cause.Weak, firstStep),
 			cause.If(ledger.Allocator, cause.Strong, firstStep)),
 	},
@@ -181,6 +181,13 @@ func loadedAgain(c *ledger.Case) bool {
 // smallAtInference: nothing was trained, and little was asked for.
 func smallAtInference(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
+}
+
+// Restoring: an optimizer takes its state from a checkpoint.
+func Restoring(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
+		return f.Line < c.Failure.EndLine+40 && f.Line > c.Failure.Line-40 && f.Function == "load_state_dict" && strings.Contains(strings.ReplaceAll(f.File, `\`, "/"), "/optim/")
+	})
 }
 
 // InOptimizer: the optimizer itself was at work, not the training step that it

@@ -72,13 +72,13 @@ var (
 			Not:      "Closing programs, allocator settings: the empty card is too small.[[ 16 bit: still {beyond}.]]",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Make that input smaller, or process it in parts", Ways: []cause.Way{
-					{For: "Images, volumes, video", Text: "half the width and height, crops or tiles, fewer frames; attention takes a sixteenth then"},
+					{For: "Images, volumes, video", Text: "half the width and height, crops or tiles, fewer frames; attention takes a sixteenth then: {sixteenth}"},
 					{For: "A whole data set or test set", Text: "use a DataLoader and move each batch (`x = x.cuda()`); evaluate under `torch.no_grad()`"},
 					{For: "Text", Text: "truncate the longest input"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
 				}, Cost: "Slower."},
 				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "That is the last line of your own code in the traceback. Look for the dimension that is larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
-				{Fix: "upgrade_version", Title: "If a library makes it: update the library", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix.", Cost: "Some time."},
+				{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later), xformers or flash-attn store no score matrix; or use attention only where the maps are small.", Cost: "None."},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
@@ -204,7 +204,7 @@ func liftLimit(*ledger.Case) []step.Step {
 
 var (
 	macLift = cause.Cure{
-		Fix: "raise_watermark", Title: "Lift PyTorch's limit", Told: "What is missing seems small, so this may be all. Save your work first.", Steps: liftLimit,
+		Fix: "raise_watermark", Title: "If that is nearly enough: lift PyTorch's limit", Told: "The last piece was small; how much was still to come the log does not show. Save your work first.", Steps: liftLimit,
 		Cost: "The Mac swaps, and may become very slow.",
 	}
 	macLess = cause.Cure{
@@ -234,9 +234,10 @@ var (
 			Figures:  macFigures,
 			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
-				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
 				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(littleMissing)},
-				macLess, macClose, macModel,
+				macLess,
+				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
+				macClose, macModel,
 			},
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
 		},

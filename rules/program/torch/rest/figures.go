@@ -44,7 +44,7 @@ var (
 var Figures = []cause.Card{
 	{
 		ID: "pytorch/no-size", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.AbsurdSize,
-		Means: "More than an exabyte is not a real size but a wrong number: a length that was overwritten, went below zero or was never set. In a job of several ranks it may have arrived garbled from another one.",
+		Means: "This is a wrong number, not a real need. In a job of several ranks it may have arrived garbled from another one.",
 		Not:   "A larger card, allocator settings: no card has that much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the sizes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Kernels run asynchronously; with this variable the traceback names the right line.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
@@ -55,10 +55,11 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Means: "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",
-		Not:   "Closing other programs: the share is full, not the card.",
+		Headline: "ran out of memory: it may use only {limit} of its card",
+		Means:    "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",
+		Not:      "Closing other programs: the share is full, not the card.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card", Own: true, Told: "In a server that you only start, its own option for the share (TGI and LoRAX: `--cuda-memory-fraction 1.0`). In your own code:"},
 			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
 			cures.SmallerModel,
 		},
@@ -104,8 +105,9 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/pieces-or-need", Kinds: cures.Allocators, Among: []string{cause.Fragmentation}, If: ledger.OnCard,
-		Means: "{unused}[[ {need}]]",
-		Later: "If it fails again with little unused, memory is really short.",
+		Headline: "ran out of memory[[ with {slack} of its own reserve unused]]",
+		Means:    "{unused}[[ {need}]]",
+		Later:    "If it fails again with little unused, memory is really short.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Turn on expandable segments", Cost: "none as a rule"},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
@@ -133,7 +135,7 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-values", Kinds: onDevice, Among: []string{cause.TrainingStateTooLarge}, If: ledger.OnCard,
-		Means: "[[{seen} ]]They stay from then on (Adam: 8 bytes per trained parameter at 32 bit), beside weights and gradients, whatever the batch.[[ {free} was free for this {asked}.]]",
+		Means: "[[{seen} ]]Adam's states (8 bytes per trained parameter at 32 bit) stay beside weights and gradients, whatever the batch.[[ {free} was free for this {asked}.]]",
 		Not:   "A smaller batch alone: this state does not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to RAM", Cost: "slower steps", Told: "12 bytes of RAM per parameter. DeepSpeed's file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}   // keep your stage, if it is 3"},
@@ -155,7 +157,7 @@ var Figures = []cause.Card{
 			{Fix: "half_precision", If: cures.Loading, Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
 			lessWork, cures.HalveOld, cures.CheaperTraining, smallerSince2020, cures.LighterOptimizer,
 			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "Use a smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 instead of a 50, fewer channels or layers; or a card with more memory."},
-			{Fix: "restart_session", Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
+			{Fix: "restart_session", If: func(c *ledger.Case) bool { return !c.Others.Has() || c.Others.Bytes > units.GiB }, Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
 		},
 		Figures: heldFigures, Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
 	},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -62,13 +63,13 @@ var Scenes = []cause.Card{
 	},
 	{
 		ID: "pytorch/tensorrt-beside", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.CUDAHandle}, Said: []string{"[TensorRT] ERROR", "[TRT] [E]", "saferuntime.cpp", "defaultallocator.cpp"},
-		Headline: "ran out of memory: TensorRT, in the same process, was refused first",
-		Means:    "TensorRT takes its memory beside PyTorch: each engine its weights, and working memory for the largest input that it was built for, whether such an input comes or not. It could not get that, and PyTorch's next small piece failed as well. The log shows neither the card's size nor what else is on it.",
+		Headline: "ran out of memory in a process that also runs TensorRT",
+		Means:    "TensorRT takes its memory beside PyTorch: each engine its weights, and working memory for the largest input that it was built for, whether such an input comes or not. PyTorch has only what is left. The log shows neither the card's size nor what else is on it.",
 		Not:      "Mixed precision, gradient checkpointing, PyTorch's allocator settings: the engines' memory is not PyTorch's.",
 		Cures: []cause.Cure{
 			cures.EndListed, whoFirst,
-			{Fix: "lower_batch_size", Title: "A shorter input, or engines built for a smaller one", Cost: "what is longer goes in pieces", Told: "Largest batch and shape in the profile decide what an engine reserves: rebuild it with those that you need (`trtexec --maxShapes=...`, or the builder's profile), with `--fp16`, and with a smaller workspace."},
-			{Fix: "cpu_offload", Title: "One engine at a time", Cost: "slower", Told: "Where a program runs several after each other, make the context of the next when the one before is done (`del context, engine`)."},
+			{Fix: "lower_batch_size", Title: "Try a short input; rebuild the engines for smaller shapes", Cost: "longer inputs go in pieces", Told: "The largest batch and shape in the profile decide what an engine reserves. Rebuild it with those that you need (`trtexec --maxShapes=...`, or the builder's profile) and with `--fp16`."},
+			{Fix: "cpu_offload", Title: "Load one engine at a time", Cost: "slower", Told: "Where a script runs several one after the other, create the next context when the one before is freed (`del context, engine`)."},
 			cures.OtherCard,
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/DeepLearningExamples/issues/681"},
@@ -88,9 +89,11 @@ var Words = []cause.Card{
 		Means:    "cuDNN has several algorithms for a convolution, each with a workspace of its own, and none could run. Usually the card is full, by this program or by others; the message has no figures. If it fails with a small input on an empty card, the versions of PyTorch, cuDNN and driver do not match.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce[:2]},
-			cures.EndListed, whoFirst, cures.HalveOld,
-			{Fix: "lower_resolution", If: when.Not(cures.Loading), Title: "Use smaller images", Cost: "detail", Told: "Half the width and height take a quarter; in training use crops or a smaller input size, and split large images into tiles."},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: "Lower the batch size or the image size", Cost: "slower, or detail", Ways: []cause.Way{
+				{For: fix.Training, Text: "half the batch size (1 shows whether it runs at all), or half the width and height of the images: a quarter."},
+				{For: fix.Using, Text: "one image at a time, scaled down or in tiles, under `torch.no_grad()`."},
+			}},
+			cures.EndListed, whoFirst, cures.HalveOld, cures.OtherCard,
 			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "`model.half()`, or the next smaller variant."},
 			{Fix: "upgrade_version", Title: "Test whether any convolution works", Cost: "a minute", Told: "If not, install the build of PyTorch for your card and driver in a new environment.", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
 		},
@@ -115,12 +118,11 @@ var Words = []cause.Card{
 		ID: "pytorch/nvml-assert", Kinds: []fact.Kind{fact.NVMLAssert},
 		Headline: "ran out of graphics memory, and could not even write the message",
 		Means:    "This assertion stands for the usual message, without its figures: the card was full, PyTorch asked NVML who holds it, and NVML would not answer (it does not on a slice of a card, in containers without rights, on Jetson).[[ {stage}]]",
-		Not:      "Reporting it as a bug of your program; ending processes on other slices: a slice has its own memory.",
 		Later:    cures.Kept, Figures: staged,
 		Cures: []cause.Cure{
 			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "2 GB for each billion parameters in 16 bit, 4 in 32; `1g.20gb` in a slice's name means 20 GB in all."},
 			halveTraining, cures.CheaperTraining,
-			{Fix: "bigger_gpu", Title: "Check how large the MIG slice is, and request a larger one", Cost: "money, or waiting", Told: "CUDA answers where NVML does not. On MIG take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
+			{Fix: "bigger_gpu", Title: "Check how much memory the device has", Cost: "a minute; a larger slice or card: money, or waiting", Told: "CUDA answers where NVML does not. If a MIG slice is too small, request a larger one; take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
 			lessWork, cures.SmallerModel,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/pytorch/pytorch/issues/112377", "https://github.com/Stability-AI/sd3.5/issues/18"},
@@ -162,13 +164,16 @@ var Words = []cause.Card{
 			halveTraining, cures.EndListed, whoFirst, cures.OneOfMany,
 			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
 			cures.CheaperTraining,
-			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
+			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
 			{Fix: "restart_session", Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
 		},
 		Figures: staged, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.CudaNotes},
 	},
 }
+
+// inWebUI: a page in the browser runs it, whose code is seldom the reader's own.
+func inWebUI(c *ledger.Case) bool { return c.Near("gradio/queueing.py", "gradio/routes.py") }
 
 // staged is scene with what the moment tells, and whose words the message is.
 func staged(c *ledger.Case) map[string]string {

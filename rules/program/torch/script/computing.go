@@ -20,7 +20,7 @@ var computing = []cause.Card{
 		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(of(statement.compares), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
-		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; its softmax and its gradient take as much again. So the batch size, the length (or image size) and the number of classes decide.[[ This program held {mine} of {total} before.]]",
+		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; the probabilities and the gradient made of it take as much again. So the batch size, the length (or image size) and the number of classes decide.[[ This program held {mine} of {total} before.]]",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
