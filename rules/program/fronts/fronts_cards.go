@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -223,7 +224,7 @@ func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64)
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
 var whisperCards = []cause.Card{
-	ggml.PoolCard("whisper.cpp"),
+	pool.Loading("whisper.cpp"),
 	{
 		ID: "whisper.cpp/ram", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: ledger.InHost, Figures: speechFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,

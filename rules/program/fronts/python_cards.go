@@ -3,6 +3,7 @@ package fronts
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -11,7 +12,7 @@ var cacheOnHost = does("cpu_offload", "Keep the KV cache in RAM: `offload_kqv=Fa
 
 // pythonOwn are llama-cpp-python's, in which every setting is an argument.
 var pythonOwn = []cause.Card{
-	ggml.BatchCard("llama-cpp-python", "`n_batch=512` in the `Llama(...)` call; with the server (`python -m llama_cpp.server`) `--n_batch 512`."),
+	pool.Batch("llama-cpp-python", "`n_batch=512` in the `Llama(...)` call; with the server (`python -m llama_cpp.server`) `--n_batch 512`."),
 	{
 		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,

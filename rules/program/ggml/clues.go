@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -77,7 +78,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(LargeBatch, cause.Good, "The physical batch is {ubatch} tokens; the compute buffer grows with it (512 is the default)."),
 			cause.If(nil, cause.Hint, "The compute buffer grows with the physical batch.")),
 		evidence(arena,
-			cause.If(beyondArena, cause.Strong, "The batch is {batch_size} tokens; the arena of this build is planned for 512."),
+			cause.If(pool.Beyond, cause.Strong, "The batch is {batch_size} tokens; the arena of this build is planned for 512."),
 			cause.If(nil, cause.Hint, "A batch or prompt that this build did not plan for.")),
 		// stable-diffusion.cpp names the part that it computed.
 		evidence(when.All(diffuses, when.Root(fact.GGMLSYCL, fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime)),
@@ -112,7 +113,7 @@ var llamaClues = map[string][]cause.Clue{
 	cause.SoftwareBug: {
 		// Arenas and plans of fixed size are the program's own mistake, unless a
 		// setting explains it.
-		evidence(arena, cause.If(beyondArena, cause.Weak, plannedWrong), cause.If(nil, cause.Strong, plannedWrong)),
+		evidence(arena, cause.If(pool.Beyond, cause.Weak, plannedWrong), cause.If(nil, cause.Strong, plannedWrong)),
 		evidence(beyondContext, cause.If(nil, cause.Good, "{requested} of compute buffer for a context of {context} tokens is out of proportion: a fault of this version, or a vision part that is counted in.")),
 		evidence(buffer(), cause.If(belowMetalLimit, cause.Good, "{requested} was refused although Metal recommends up to {limit}: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory.")),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0))), cause.If(when.Fact("guard_nan"), cause.Strong, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.")),

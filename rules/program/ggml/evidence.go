@@ -112,9 +112,6 @@ func wholeTexts(c *ledger.Case) bool {
 	return physicalBatch(c) >= 4096 && contextOf(c) == physicalBatch(c)
 }
 
-// beyondArena: arenas of 2023 were planned for 512 tokens.
-func beyondArena(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 512 }
-
 // fewWeights: they are far from what Metal recommends at most.
 func fewWeights(c *ledger.Case) bool {
 	return budgetOf(c).Weights*10 < ledger.SizeOf(c.F().Limit)*6

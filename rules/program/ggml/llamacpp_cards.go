@@ -48,8 +48,6 @@ func otherProgram(c *ledger.Case) bool {
 func device(parts ...string) func(*ledger.Case) bool { return when.All(buffer(parts...), onGPU) }
 
 var (
-	// pythonWords: llama.cpp within a Python program, which updates it by pip.
-	pythonWords = []string{"Llama.generate:", "llama_cpp/", "llama_cpp.server", "langchain", "localGPT", "Enter a query:", "Traceback (most recent call last)"}
 	// ipexWords: Intel's copy of llama.cpp, which has releases of its own.
 	ipexWords = []string{"llama-cpp-bigdl", "ipex-llm"}
 )
@@ -287,50 +285,7 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
-	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
-	{
-		ID: "llama.cpp/plan", Kinds: []fact.Kind{fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned one of its own buffers too small",
-		Means: "llama.cpp plans its buffers before it fills them, and this one was planned too small[[: {lack} was missing of {pool}]]. That is a fault of this build, often of one backend. Neither RAM nor GPU memory is short.",
-		Not:   "More RAM, swap or fewer layers on the GPU: the plan stays wrong.",
-		Cures: []cause.Cure{
-			as("upgrade_version", "Update to a newer build", "a download"),
-			{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU, or take a build for another backend (CUDA, HIP, Vulkan, Metal): each plans differently.", Cost: "possibly slower"},
-			where(func(c *ledger.Case) bool { return !c.Contains(".weight") }, as("lower_context", "Shorten the context until then", "may not be enough")),
-		},
-		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ggml-org/llama.cpp/pull/12197"},
-	},
-	{
-		ID: "llama.cpp/arena-python", Kinds: []fact.Kind{fact.GGMLPool}, Said: pythonWords, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans, Not: arenaNot,
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower `n_batch`", Told: "In the `LlamaCpp(...)` or `Llama(...)` call: `n_batch=512`, or half of it if it is 512 or less. localGPT sets it to the whole context on a GPU (`kwargs[\"n_batch\"] = max_ctx_size`): write 512 there.", Cost: "slower prompts"},
-			{Fix: "upgrade_version", Title: "Update llama-cpp-python", Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", Cost: "a new model file; the program around it may need an update too"},
-			shortPrompt,
-		},
-		Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/PromtEngineer/localGPT/blob/main/load_models.py", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
-	},
-	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans + "[[ {little}]]", Not: arenaNot,
-		Cures: []cause.Cure{
-			where(otherProgram, as("upgrade_version", "Update the program", "old model files may need a new download")),
-			{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
-			where(when.Not(slightlyShort), does("lower_batch_size", "Until then: lower the batch size", "text", "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", "slower prompts")),
-			where(when.Not(slightlyShort), shortPrompt),
-		},
-		Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
-	},
 }
-
-// What pools of fixed size have in common.
-const (
-	arenaHeadline = "ran over a memory pool of fixed size inside itself"
-	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]llama.cpp builds of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
-	arenaNot      = "More RAM, swap or fewer layers on the GPU: the pool keeps its size."
-)
-
-var shortPrompt = does("lower_context", "Shorten the prompt", "text", "Fewer passages of documents, less history, or a shorter question.", "less text at a time")
 
 // serverCards are about the system's memory while a server works.
 var serverCards = []cause.Card{{
@@ -391,19 +346,6 @@ func cacheNumbers(c *ledger.Case) map[string]string {
 		out["compute"] = units.Amount(work)
 	}
 	return out
-}
-
-// poolNumbers are the size of a pool inside the program, and what it lacks.
-func poolNumbers(c *ledger.Case) map[string]string {
-	needed, pool := ledger.Requested(c), ledger.SizeOf(c.F().Free)
-	if pool == 0 || needed <= pool {
-		return nil
-	}
-	little := ""
-	if slightlyShort(c) {
-		little = "So small a gap usually means that the pool was counted wrongly for this model."
-	}
-	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
 }
 
 // hostWeights: system memory was refused for what only it can give; caches are

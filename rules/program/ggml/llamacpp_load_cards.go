@@ -11,12 +11,13 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, llamaPartCards, llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")

@@ -303,3 +303,18 @@ func lookAt(c *ledger.Case) string {
 	}
 	return "nvidia-smi"
 }
+
+// hostNumbers say what system memory was to hold.
+func hostNumbers(c *ledger.Case) map[string]string {
+	out := map[string]string{"part": "for the part of the model that stays off the GPU", "little": ""}
+	switch c.Failure.Stage {
+	case "compute":
+		out["part"] = "of working memory"
+	case "":
+		out["part"] = "in one buffer"
+	}
+	if below(units.GiB)(c) {
+		out["little"] = "A piece that small is usually refused only when almost nothing is left."
+	}
+	return out
+}

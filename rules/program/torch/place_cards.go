@@ -3,7 +3,6 @@ package torch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -12,7 +11,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
-	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -66,9 +64,8 @@ func flatFigures(c *ledger.Case) map[string]string {
 var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
-		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while `torch.load` read a checkpoint",
-		Means:    "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; if the model is there already, the GPU holds its weights twice for a moment.",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out of graphics memory while `torch.load` read a checkpoint",
+		Means: "`torch.load` puts every tensor back on the GPU it was saved from, usually cuda:0. With several processes all of them load it there; if the model is there already, the GPU holds its weights twice for a moment.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
 			{Fix: "select_gpu", If: cures.Ranked, Title: "Set each process's GPU before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
@@ -79,9 +76,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.Any(ranksOnOneCard, twinRanks), Figures: twins,
-		Cause: cause.DeviceImbalance, Weight: cause.Strong,
-		Headline: "ran out of memory: several ranks of one job use the same GPU",
-		Means:    "{beside}: a rank uses GPU 0 where nothing assigns it another (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out of memory: several ranks of one job use the same GPU",
+		Means: "{beside}: a rank uses GPU 0 where nothing assigns it another (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
@@ -93,9 +89,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not pin memory (page-locked RAM) for a batch",
-		Means:    "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not pin memory (page-locked RAM) for a batch",
+		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory (RAM) from the driver, so this is about RAM or a limit on locking it, although the message says CUDA.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off pinned memory (pin_memory=False)", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
@@ -105,11 +100,10 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "ran out of graphics memory when cuBLAS allocated its workspace",
-		Means:    "cuBLAS, the matrix library, needs a few MiB to a few hundred of its own and did not get them, so the card was most likely full already. The message does not say who filled it: this program (its weights, or a batch) or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
-		Not:      "Reinstalling CUDA, usually.",
-		Later:    cures.Kept, Figures: cures.Scene,
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory when cuBLAS allocated its workspace",
+		Means: "cuBLAS, the matrix library, needs a few MiB to a few hundred of its own and did not get them, so the card was most likely full already. The message does not say who filled it: this program (its weights, or a batch) or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
+		Not:   "Reinstalling CUDA, usually.",
+		Later: cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.LookFirst, cures.HalveStep, cures.OtherCard,
 		},
@@ -117,10 +111,9 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-temporary", Kinds: []fact.Kind{fact.TorchAlloc}, Said: temporaryWords, If: when.Not(ledger.Crowded), Figures: flatFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory in the optimizer step: Adam's temporary copies did not fit",
-		Means:    "Adam's state was there already; for the update Adam makes a temporary copy of each tensor's.[[ {flat}]] Forward and backward pass had gone through: weights, gradients and Adam's state fill most of the card, whatever the batch.",
-		Not:      "A much smaller batch: by then most activations are freed.[[ {settings}]]",
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the optimizer step: Adam's temporary copies did not fit",
+		Means: "Adam's state was there already; for the update Adam makes a temporary copy of each tensor's.[[ {flat}]] Forward and backward pass had gone through: weights, gradients and Adam's state fill most of the card, whatever the batch.",
+		Not:   "A much smaller batch: by then most activations are freed.[[ {settings}]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "Turn on expandable segments", Cost: "none"},
 			{Fix: "offload_optimizer", If: when.All(flatPiece, cures.Has(fact.Sharded)), Title: "Lower DeepSpeed's sub_group_size, or offload the optimizer", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
@@ -133,9 +126,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-restored", Kinds: refused, If: when.All(ledger.OnCard, when.Not(ledger.Crowded), clues.Restoring),
-		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of memory while it restored the optimizer from a checkpoint",
-		Means:    "An optimizer's `load_state_dict` copies its state (with Adam two values per trained parameter) to the GPU. If the checkpoint was loaded to the GPU, the file's state, this copy and the optimizer's own state are there together for a moment, beside the model.[[ This program holds {mine} of {total}.]]",
+		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of memory while it restored the optimizer from a checkpoint",
+		Means: "An optimizer's `load_state_dict` copies its state (with Adam two values per trained parameter) to the GPU. If the checkpoint was loaded to the GPU, the file's state, this copy and the optimizer's own state are there together for a moment, beside the model.[[ This program holds {mine} of {total}.]]",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Load the checkpoint to the CPU (map_location=\"cpu\")", Cost: "system memory (RAM) for the file", Told: "Then only the final state goes to the GPU. In the script's own line that reads the file:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\noptimizer.load_state_dict(checkpoint[\"optimizer\"])   # the key: as in your call\ndel checkpoint"},
 			{Fix: "restart_session", Title: "Free what the GPU still holds, or restore in a new process", Cost: "none", Told: "Before the restore, `del` the last batch, outputs and loss, and call `torch.cuda.empty_cache()`. If only a test follows, load the model alone, without the optimizer."},
@@ -289,140 +281,3 @@ func twins(c *ledger.Case) map[string]string {
 	}
 	return out
 }
-
-// lateCards are for places that say least: after all that know more.
-var lateCards = []cause.Card{
-	{
-		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in the backward pass",
-		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step, so a somewhat smaller batch or input is often enough.[[ This program holds {mine}.]]",
-		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
-		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LighterOptimizer},
-		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
-	},
-	{
-		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && cures.LateStep(c) },
-		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of graphics memory after many steps had gone well",
-		Means:    "Steps before it went well. So something grows with the steps (losses with their graphs, lists of results, an agent's memory), or one sample was larger than those before, or another program came to the card meanwhile.[[ {outside}]] The message has no figures; print the allocated memory every few steps.",
-		Not:      "`empty_cache()`: it frees only what no tensor uses.",
-		Cures:    []cause.Cure{boundFirst, keepNumbers, cures.EndListed, cures.LookFirst, boundLargest, fromCheckpoint}, Figures: lateFigures,
-		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
-	},
-	{
-		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
-		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "was refused graphics memory at its first use of the card",
-		Means:    "The message has no figures, and it came when the program first used the card or moved its model there. Most often something else holds the card: an earlier run, another user, another notebook. {shown}",
-		Cures: []cause.Cure{
-			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If nothing is on it: restart", Kind: "text", Text: "A process that crashed can leave a GPU in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
-		},
-		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
-	},
-	{
-		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: builtPiece,
-		Headline: "was refused graphics memory while the network was being built",
-		Means:    "It failed while the network was being built on the card. {piece} So most likely the card was full already (another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory), or large tables of this model came before. The message has no figures.",
-		Not:      "A smaller batch or image: the network itself was being built.",
-		Cures: []cause.Cure{
-			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
-		},
-		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
-	},
-	{
-		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
-			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
-		},
-		Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory while running; the message has no figures",
-		Means:    "{refuser}; the failing call may be an earlier one than the line it names.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
-		Not:      "{no_settings}.",
-		Later:    "{later}", Figures: driverFigures,
-		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
-		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
-	},
-	{
-		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
-			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
-		},
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
-		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "{refuser}.[[ {doing}]] The log shows neither the card's size nor what uses it: it may have been full before this program started (another program, an earlier run), or this program filled it. `nvidia-smi` shows which.",
-		Not:      "{no_settings}.",
-		Later:    cures.Kept, Figures: cures.Scene,
-		Cures: []cause.Cure{
-			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", If: when.Not(ledger.Before2020), Title: emptyFirst, Cost: "slower", Ways: cures.HalveStep.Ways},
-			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Ways: halveOld.Ways[:2]},
-			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
-		},
-		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
-	},
-}
-
-// emptyFirst is the title of a smaller step where others may hold the card.
-const emptyFirst = "If the GPU is empty before the start: lower the batch size or the input size"
-
-// keepSecond is keepNumbers for a loop that had just gone through a step.
-var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
-
-// loosePieces is for a reserve of PyTorch's that would have been enough in one
-// piece.
-var (
-	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "Set the allocator to use the {slack} of fragmented reserve", Cost: "none as a rule"}
-	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, cures.SplitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: cures.SplitSize}
-)
-
-func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB }
-
-// stepBefore: the loop had counted its first steps.
-func stepBefore(c *ledger.Case) bool {
-	s := c.Signal("few_steps")
-	return s != nil && s.Line <= c.Failure.Line
-}
-
-// secondStep is scene with what a step that had gone well before says.
-func secondStep(c *ledger.Case) map[string]string {
-	figures := cures.Scene(c)
-	figures["second"] = ""
-	if stepBefore(c) {
-		figures["second"] = "A step was counted before, so the first one fits. The next has more beside it: the optimizer state made in the first (Adam: 8 bytes per parameter), and what the loop still holds, such as an output, a loss or a metric with its graph."
-	}
-	return figures
-}
-
-// builtPiece says what the line that failed puts on the card.
-func builtPiece(c *ledger.Case) map[string]string {
-	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) {
-		return map[string]string{"piece": "That line moves one of its parts there."}
-	}
-	return map[string]string{"piece": "One layer's weights are usually only a few MB."}
-}
-
-// builtOnCard: the innermost frames make a layer of PyTorch's or its first
-// values, or a constructor of the reader's own moves one of its parts there, and
-// no module is at work.
-func builtOnCard(c *ledger.Case) bool {
-	frames := ledger.Trace(c)
-	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) && !strings.Contains(f.Source, "model") && !strings.Contains(f.Source, "net") {
-		return true
-	}
-	for _, f := range frames[max(0, len(frames)-3):] {
-		file := strings.ReplaceAll(f.File, `\`, "/")
-		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {
-			return true
-		}
-	}
-	return false
-}
-
-// distributed: torchrun, a rank in a prefix, or a card other than the first.
-func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
-
-// neverFitting: more than the whole card for one tensor.
-func neverFitting(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }

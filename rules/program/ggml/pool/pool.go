@@ -1,0 +1,122 @@
+// Package pool knows the pools of fixed size that programs on ggml plan for
+// themselves, and plan too small.
+package pool
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Words: llama.cpp within a Python program, which updates it by pip.
+var Words = []string{"Llama.generate:", "llama_cpp/", "llama_cpp.server", "langchain", "localGPT", "Enter a query:", "Traceback (most recent call last)"}
+
+// Cards are about llama.cpp's own pools; otherProgram holds where a program is
+// known whose update is its own.
+func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
+	return []cause.Card{
+		Loading("llama.cpp"), Batch("llama.cpp", "Start it with `-b 512`."),
+		{
+			ID: "llama.cpp/plan", Kinds: []fact.Kind{fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(Beyond), Figures: numbers,
+			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned one of its own buffers too small",
+			Means: "llama.cpp plans its buffers before it fills them, and this one was planned too small[[: {lack} was missing of {pool}]]. That is a fault of this build, often of one backend. Neither RAM nor GPU memory is short.",
+			Not:   "More RAM, swap or fewer layers on the GPU: the plan stays wrong.",
+			Cures: []cause.Cure{
+				{Fix: "upgrade_version", Title: "Update to a newer build", Cost: "a download"},
+				{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU, or take a build for another backend (CUDA, HIP, Vulkan, Metal): each plans differently.", Cost: "possibly slower"},
+				{Fix: "lower_context", If: func(c *ledger.Case) bool { return !c.Contains(".weight") }, Title: "Shorten the context until then", Cost: "may not be enough"},
+			},
+			Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ggml-org/llama.cpp/pull/12197"},
+		},
+		{
+			ID: "llama.cpp/arena-python", Kinds: []fact.Kind{fact.GGMLPool}, Said: Words, Unsaid: dialect.NewWords, If: when.Not(Beyond), Figures: numbers,
+			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans, Not: arenaNot,
+			Cures: []cause.Cure{
+				{Fix: "lower_batch_size", Title: "Lower `n_batch`", Told: "In the `LlamaCpp(...)` or `Llama(...)` call: `n_batch=512`, or half of it if it is 512 or less. localGPT sets it to the whole context on a GPU (`kwargs[\"n_batch\"] = max_ctx_size`): write 512 there.", Cost: "slower prompts"},
+				{Fix: "upgrade_version", Title: "Update llama-cpp-python", Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", Cost: "a new model file; the program around it may need an update too"},
+				shortPrompt,
+			},
+			Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/PromtEngineer/localGPT/blob/main/load_models.py", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
+		},
+		{
+			ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool}, Unsaid: dialect.NewWords, If: when.Not(Beyond), Figures: numbers,
+			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans + "[[ {little}]]", Not: arenaNot,
+			Cures: []cause.Cure{
+				{Fix: "upgrade_version", If: otherProgram, Title: "Update the program", Cost: "old model files may need a new download"},
+				{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
+				{Fix: "lower_batch_size", If: when.Not(slightlyShort), Title: "Until then: lower the batch size", Kind: "text", Text: "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", Cost: "slower prompts"},
+				{Fix: shortPrompt.Fix, If: when.Not(slightlyShort), Title: shortPrompt.Title, Kind: shortPrompt.Kind, Text: shortPrompt.Text, Cost: shortPrompt.Cost},
+			},
+			Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
+		},
+	}
+}
+
+// What pools of fixed size have in common.
+const (
+	arenaHeadline = "ran over a memory pool of fixed size inside itself"
+	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]llama.cpp builds of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
+	arenaNot      = "More RAM, swap or fewer layers on the GPU: the pool keeps its size."
+)
+
+var shortPrompt = cause.Cure{Fix: "lower_context", Title: "Shorten the prompt", Kind: "text", Text: "Fewer passages of documents, less history, or a shorter question.", Cost: "less text at a time"}
+
+// Loading is about loaders that reckon their pool themselves, as the examples
+// of ggml and whisper.cpp do.
+func Loading(program string) cause.Card {
+	return cause.Card{
+		ID: program + "/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, If: when.All(when.Not(Beyond), slightlyShort), Figures: numbers,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned its own memory pool {lack} too small while it loaded a model",
+		Means: "The loader adds up in its source how large a pool the tensors of this file need, and reserved {pool}; they need {lack} more. So small a gap is usually ggml's bookkeeping for each tensor, which grew while the estimate stayed. RAM and GPU memory are not short; a crash right after it is the same fault.",
+		Not:   "Closing programs, more RAM or a smaller quantisation: the estimate stays short.",
+		Cures: []cause.Cure{
+			{
+				Fix: "upgrade_version", Title: "Correct the estimate, or update", Ways: []cause.Way{
+					{For: "In the source", Text: "find the line that prints `ggml ctx size` (the name before it is the function), add `ctx_size += 1024*1024;` just before it, and build again as you did. It costs 1 MiB of RAM."},
+					{For: "Update", Text: "`git pull` and build again. An example that is no longer kept up may be gone: whisper.cpp has `talk-llama` for `talk`, with a GGUF model."},
+				}, Cost: "a rebuild",
+			},
+		},
+		Sources: []string{"ggml/examples/gpt-2/main-alloc.cpp", "https://github.com/ggml-org/whisper.cpp/issues/1804"}, Solved: 1,
+	}
+}
+
+// slightlyShort: the pool lacks less than what the cure adds to it.
+func slightlyShort(c *ledger.Case) bool {
+	lack := ledger.Requested(c) - ledger.SizeOf(c.F().Free)
+	return lack > 0 && lack < units.MiB
+}
+
+// Batch is about a batch for which such a build has no room.
+func Batch(program, where string) cause.Card {
+	return cause.Card{
+		ID: program + "/arena-batch", Kinds: []fact.Kind{fact.GGMLPool}, If: Beyond, Figures: numbers,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself: the batch is larger than planned for",
+		Means: "The pool for temporaries has a fixed size in these builds of 2023, made for batches of 512 tokens; here the batch is {batch_size}. [[It has {pool}, and {lack} more was needed. ]]Neither RAM nor GPU memory is short, and the crash after it is the same fault.",
+		Not:   "More RAM or fewer layers on the GPU: the pool keeps its size.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Set the batch size back to 512", Kind: "text", Text: where, Cost: "slower prompts"},
+			{Fix: "upgrade_version", Title: "Update to a version without such a pool", Cost: "old `.bin` files need a GGUF of the same model"},
+		},
+		Sources: []string{"llama.cpp/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
+	}
+}
+
+// numbers are the size of a pool inside the program, and what it lacks.
+func numbers(c *ledger.Case) map[string]string {
+	needed, pool := ledger.Requested(c), ledger.SizeOf(c.F().Free)
+	if pool == 0 || needed <= pool {
+		return nil
+	}
+	little := ""
+	if slightlyShort(c) {
+		little = "So small a gap usually means that the pool was counted wrongly for this model."
+	}
+	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
+}
+
+// Beyond: arenas of 2023 were planned for 512 tokens.
+func Beyond(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 512 }
