@@ -108,7 +108,7 @@ func assertLanguage(t *testing.T, name string, b fenced) {
 	case "go":
 		_, err = parser.ParseExpr("func() {\n" + b.text + "}")
 	case "dockerfile":
-		assert.Regexp(t, `^(FROM|PARAMETER|ENV|RUN) `, b.text, name)
+		assert.Regexp(t, `^(# .*\n)?(FROM|PARAMETER|ENV|RUN) `, b.text, name)
 	default:
 		assert.Contains(t, []string{"text", "markdown"}, b.language, name)
 	}

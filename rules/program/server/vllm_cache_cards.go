@@ -123,7 +123,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_context", "Lower the context length: `max_model_len`", "{fit} tokens fit with {margin} to spare; a shorter length leaves room for more requests at once. {where}", "prompt and answer together are limited to that"),
 			{Fix: "quantize_kv_cache", Title: "For twice the length, use an 8-bit KV cache as well", Told: "It holds {held_eight} tokens. Not every card and attention backend supports it.", Steps: shorterInEight, Cost: "slight loss"},
-			given(shareLeft, added("raise_gpu_memory_utilization", "Or raise `gpu_memory_utilization`", "0.05 more is {five}; 1 GiB is about 8,000 tokens of a current 8B model, 2,000 of a Llama 2 7B. Only if the card is empty before the start (`nvidia-smi`).", "little reserve")),
+			given(when.All(shareLeft, func(c *ledger.Case) bool { return c.Reader.Work != "text-training" }), added("raise_gpu_memory_utilization", "Or raise `gpu_memory_utilization`", "0.05 more is {five}; 1 GiB is about 8,000 tokens of a current 8B model, 2,000 of a Llama 2 7B. Only if the card is empty before the start (`nvidia-smi`).", "little reserve")),
 			words("use_lower_quant", "For still more, load smaller weights", "{fewer_bits} Or add a second card with `--tensor-parallel-size 2`.", "slight loss of quality, or a card"),
 		},
 		Sources: []string{"vllm/worker/worker.py"},

@@ -236,7 +236,7 @@ var fitBeside = cause.Cure{
 // card.
 var serverShare = cause.Cure{
 	Fix: "lower_gpu_memory_utilization", Title: "If it is a model server that must stay: lower its share of the card", Cost: "less cache for it", If: func(c *ledger.Case) bool {
-		return cures.Listed(c) && c.Others.Bytes*2 > c.Total.Bytes && !ledger.Before2020(c)
+		return cures.Listed(c) && c.Others.Bytes*2 > c.Total.Bytes && !ledger.Before2020(c) && c.Reader.Program == "own-script"
 	}, Told: "Start it with less: vLLM `--gpu-memory-utilization 0.5`, SGLang `--mem-fraction-static 0.5`; JAX `XLA_PYTHON_CLIENT_PREALLOCATE=false`; Ollama `ollama stop MODEL`.",
 }
 
