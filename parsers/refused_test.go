@@ -16,6 +16,8 @@ func TestRefusedInPassing(t *testing.T) {
 		log  string
 		want fact.Kind // "" for no failure
 	}{
+		"killed, in French":       {"Caching all 373 images.\nProcessus arrêté\n", fact.ShellKilled},
+		"killed, in a sentence":   {"Il processo è stato Ucciso da qualcuno", ""},
 		"bwa":                     {"[E::bwa_idx_load] fail to allocate memory", fact.PlainHost},
 		"tcmalloc refused":        {"tcmalloc: large alloc 17179869184 bytes == (nil) @  0x7f2a 0x7f2b", fact.PlainHost},
 		"tcmalloc gave it":        {"tcmalloc: large alloc 17179869184 bytes == 0x55d4c000 @  0x7f2a 0x7f2b", ""},

@@ -79,7 +79,7 @@ var kernelWordings = slices.Concat(
 	// Colab and Kaggle say that it was memory.
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}),
 		"crashed after using all available RAM", "tried to allocate more memory than is available"),
-	text.OnAny(readShell, "Killed", "已杀死", "Getötet", "Tué", "Terminado (killed)", "Убито", "강제 종료"),
+	text.OnAny(readShell, append(killedWords, "강제 종료")...),
 )
 
 var (

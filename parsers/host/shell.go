@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -30,6 +31,9 @@ func readExitCode(m text.Message) int {
 	return text.Fails(x)(m)
 }
 
+// killedWords say "Killed" in the languages of glibc's and bash's catalogues.
+var killedWords = []string{"Killed", "已杀死", "強制結束", "強制終了", "죽었음", "Getötet", "Abgebrochen (Killed)", "Tué", "Processus arrêté", "Terminado (killed)", "Matado", "Ucciso", "Morto (Killed)", "Geëlimineerd", "Unicestwiony", "Убито", "Убит", "Вбито", "Вбитий", "Dödad", "Slået ihjel", "Tapettu", "Zabit (SIGKILL)", "Kilőve", "Öldürüldü", "Süreç durduruldu", "Terbunuh", "Dibunuh", "Omorât", "Bị giết", "Bị buộc kết thúc"}
+
 // readShell reads the word that a shell prints for signal 9: alone on its line
 // (dash, an interactive bash, PyTorch's launcher), or after script, line and
 // PID; zsh has "zsh: killed     python x.py".
@@ -43,7 +47,7 @@ func readShell(m text.Message) int {
 
 func shellKill(line string) bool {
 	switch word := strings.Trim(line, ".!* "); {
-	case word == "Killed", word == "Killed: 9", word == "已杀死", word == "Getötet", word == "Tué", word == "Terminado (killed)", word == "Убито", word == "강제 종료됨":
+	case word == "Killed: 9", word == "강제 종료됨", slices.Contains(killedWords, word):
 		return true
 	case strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
 		return true
@@ -59,7 +63,7 @@ func shellKill(line string) bool {
 }
 
 func cutKilled(line string) (before, after string, found bool) {
-	for _, word := range [...]string{"Killed", "已杀死", "Getötet", "Tué"} {
+	for _, word := range killedWords {
 		if before, after, found = strings.Cut(line, word); found {
 			return strings.TrimSpace(before), after, true
 		}
