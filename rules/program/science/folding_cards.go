@@ -72,10 +72,11 @@ var colabfoldCards = []cause.Card{{
 	ID: "colabfold/tpu", Kinds: []fact.Kind{fact.TPUCompile},
 	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "does not fit the TPU for this input: {asked} of {total}",
 	Means: foldMeans + "The compiler adds up the need of one core of the TPU before anything runs. On a GPU ColabFold can spill into RAM (unified memory), on a TPU it cannot.",
+	Not:   "Unified memory (`TF_FORCE_UNIFIED_MEMORY`): a TPU has none.",
 	Cures: []cause.Cure{
 		{Fix: "bigger_gpu", Title: "Switch the notebook to a GPU", Told: "Colab: Runtime, Change runtime type, GPU; then run the cells again from the top.", Cost: "Free"},
-		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA (`max_msa`)", Told: "In the notebook the field max_msa: the next smaller pair of numbers.", Cost: "Some accuracy with few relatives"},
-		shorterCure,
+		{Fix: "lower_batch_size", Title: "Shorten the input, or use fewer sequences of the MSA (`max_msa`)", Told: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less. In the notebook the field max_msa: the next smaller pair of numbers.", Cost: "Contacts between the parts, or some accuracy"},
+		{Fix: "select_gpu", Title: "Choose the GPU with the most memory", Told: "Colab, Runtime, Change runtime type: an A100 (40 GB) or L4 (24 GB) instead of a T4 (16 GB).", Cost: "Paid units"},
 	},
 	Sources: []string{"colabfold/batch.py"},
 }}
