@@ -31,7 +31,7 @@ func readExitCode(m text.Message) int {
 	return text.Fails(x)(m)
 }
 
-// killedWords say "Killed" in the languages of glibc's and bash's catalogues.
+// killedWords are "Killed" in glibc's and bash's catalogues, without short ones such as "Mort".
 var killedWords = []string{"Killed", "已杀死", "強制結束", "強制終了", "죽었음", "Getötet", "Abgebrochen (Killed)", "Tué", "Processus arrêté", "Terminado (killed)", "Matado", "Ucciso", "Morto (Killed)", "Geëlimineerd", "Unicestwiony", "Убито", "Убит", "Вбито", "Вбитий", "Dödad", "Slået ihjel", "Tapettu", "Zabit (SIGKILL)", "Kilőve", "Öldürüldü", "Süreç durduruldu", "Terbunuh", "Dibunuh", "Omorât", "Bị giết", "Bị buộc kết thúc"}
 
 // readShell reads the word that a shell prints for signal 9: alone on its line

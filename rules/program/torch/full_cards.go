@@ -122,7 +122,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
-		Means:    "A training step does not fit[[ ({slack} of what the program holds is unused)]]. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
+		Means:    "A training step does not fit. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
