@@ -86,8 +86,9 @@ func (s literals) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) 
 		_, rest, closed := strings.Cut(after, `"`)
 		return closed && letters(before[:i])+letters(rest) > 60 && !tells(x)
 	}
-	// Only "CUDA out of memory" and its like can be part of a sentence.
-	if !strings.HasSuffix(strings.ToLower(message), "out of memory") {
+	// Only "CUDA out of memory" and its like can be part of a sentence, and none
+	// that a logger calls an error.
+	if !strings.HasSuffix(strings.ToLower(message), "out of memory") || l.Level(x.At) == 'E' {
 		return false
 	}
 	last, next := strings.TrimRight(before, " "), strings.TrimLeft(after, " ")

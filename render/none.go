@@ -13,12 +13,16 @@ func (p *page) noIncident() {
 	r := p.report
 	switch {
 	case len(r.Lookalikes) > 0 && r.Lookalikes[0].Text != "":
-		p.heading(p.level, prose("No out-of-memory failure found"))
+		p.heading(p.level, prose(cmp.Or(headings[r.Lookalikes[0].ID], "No out-of-memory failure found")))
 		for _, l := range r.Lookalikes {
 			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "), literal(l.Text))
 			p.say(prose(ended(l.Title) + " " + ended(l.Advice)))
 		}
-		p.say(prose(pasteMore(r.Input.Lines)))
+		if r.Lookalikes[0].ID == "memory_mentioned" {
+			p.say(prose(more))
+		} else {
+			p.say(prose(pasteMore(r.Input.Lines)))
+		}
 	case len(r.Lookalikes) > 0:
 		p.heading(p.level, prose(cmp.Or(headings[r.Lookalikes[0].ID], "This is not out of memory")))
 		for _, l := range r.Lookalikes {
@@ -50,6 +54,7 @@ var headings = map[string]string{
 	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
 	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
 	"go_heap":          "The system refused a Go program memory: not the card's",
+	"memory_mentioned": "Perhaps out of memory: a line speaks of it",
 	"worker_vanished":  undecided,
 	"kernel_died":      undecided,
 	"worker_gone":      undecided,
@@ -70,6 +75,9 @@ func (p *page) recovered(list []diagnose.Notice) {
 func pasteMore(n int) string {
 	return fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that just vanished was perhaps killed by the system: give the output of `sudo dmesg -T | tail -100`.", lines(n))
 }
+
+// more is what to give where a line speaks of memory and no more is known.
+const more = "To know more, paste the log from the start of the program to the last line it printed."
 
 func lines(n int) string {
 	if n == 1 {

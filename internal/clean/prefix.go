@@ -129,7 +129,7 @@ func bracketPrefix(s string) (int, string) {
 	if after != "" && after[0] != ' ' && after[0] != '[' && after[0] != ':' {
 		return 0, ""
 	}
-	if !loggerTag(inside) {
+	if !loggerTag(inside) && !beforeLevel(inside, after) {
 		return 0, ""
 	}
 	n := end + 1
@@ -137,6 +137,13 @@ func bracketPrefix(s string) (int, string) {
 		n++
 	}
 	return skipBlanks(s, n), bracketSource(inside)
+}
+
+// beforeLevel reports a logger's name in front of the level: "[llm] [ERROR] ".
+func beforeLevel(name, after string) bool {
+	next, ok := strings.CutPrefix(after, " [")
+	word, _, closed := strings.Cut(next, "]")
+	return ok && closed && levels[word] != 0 && !strings.ContainsAny(name, " \"'`")
 }
 
 // loggerTag tells a logger's bracket from one that belongs to the message.

@@ -12,7 +12,7 @@ import (
 
 // System reads which system a log was made on, by paths and by what only one
 // of them says.
-var System = text.Parser{Name: "system", Context: systemTexts(), Parse: parseSystem}
+var System = text.Parser{Name: "system", Context: append(text.Each(systemWords, func(w systemWord) string { return w.word }), driveWords...), Parse: parseSystem}
 
 // systemWord is text that only one system prints. A path counts where it
 // begins a word: "/usr/" inside of one is part of another path, or of a URL.
@@ -44,10 +44,6 @@ func paths(id string, words ...string) []systemWord {
 // driveWords lead to lines that may have a path with a drive letter, or one
 // that begins with .\.
 var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, `'.\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
-
-func systemTexts() []string {
-	return append(text.Each(systemWords, func(w systemWord) string { return w.word }), driveWords...)
-}
 
 // drive finds a path with a drive letter.
 var drive = regexp.MustCompile(`(?:^|[\s"'(\[])[A-Za-z]:(?:\\{1,2}[^\s\\]|/[\w.])`)

@@ -12,12 +12,17 @@ var MLX = parser("mlx", nil,
 	text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
 	text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
-	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)), text.On("metal_cap ceiling", text.FailsWith(fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal", Phase: "inference"}, 0, 40, text.NewPattern(`ceilingis(?<limit>SIZE)`))), // the last is oMLX's guard
+	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
+	text.On("Prefill would require", text.FailsIf(mlxPrefill, 0, 200, mlxPrefillPattern)),
 )
 
 var (
 	mlxFailure = fact.Failure{Kind: fact.MLXAlloc, Framework: "mlx", Backend: "metal"}
 	mlxBuffer  = fact.Failure{Kind: fact.MLXBuffer, Framework: "mlx", Backend: "metal"} // of one buffer: how much is free plays no part
+
+	// oMLX's guard before a prompt is read (omlx/scheduler.py, utils), and of servers after it.
+	mlxPrefill        = fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal", Phase: "inference"}
+	mlxPrefillPattern = text.NewPattern(`prefillwouldrequire~?SIZEpeak\(current(?<process_used>SIZE)\+kv\+sdpa(?<requested>SIZE)\)but[a-z_]{0,40}(?:ceiling|limit)is(?<limit>SIZE)`)
 
 	mlxAllocPattern  = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
 	mlxBufferPattern = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)

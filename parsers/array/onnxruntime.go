@@ -9,7 +9,9 @@ import (
 var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit: 4}, []text.Wording{
 	text.On("WaitNotificationFn) Failed to alloc", readArenaCut), text.On("AllocateRawInternal Failed to alloc", readArenaCut),
 	text.On("for requested buffer of size", readArena),
-	text.On("is smaller than requested bytes of", readArenaLimit),
+	text.On("is smaller than requested bytes of", func(m text.Message) int {
+		return text.FailsIf(fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, 60, 60, arenaLimitPattern)(m)
+	}),
 	text.On("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", text.Fails(ortRefused)), text.On("CUDA failure 2: out of memory", text.Fails(ortRefused)),
 	text.On("8007000E", readDirectML),
 	// Triton's 64 MB CUDA pool is full, and it goes on.
@@ -58,10 +60,6 @@ func ortBackend(m text.Message) string {
 		return "cpu"
 	}
 	return ""
-}
-
-func readArenaLimit(m text.Message) int {
-	return text.FailsIf(fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, 60, 60, arenaLimitPattern)(m)
 }
 
 // direct3DBudget is what D3D12's memory allocator prints of the local memory:

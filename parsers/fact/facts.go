@@ -72,6 +72,10 @@ type Lookalike struct {
 // Python and says nothing of memory.
 const PythonException = "python_exception"
 
+// MemoryMentioned is the look-alike of a line that speaks of memory beside an
+// error, in no wording that is known as a failure.
+const MemoryMentioned = "memory_mentioned"
+
 // Setting is an argument, option or environment variable that the log shows.
 type Setting struct {
 	// Name is normalised: lower case, "_" for "-", no leading dashes

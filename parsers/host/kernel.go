@@ -33,7 +33,7 @@ var kernelWordings = slices.Concat(
 		text.On("Kill process ", readKillIntent),
 		text.On("oom-kill:constraint=", readConstraint),
 		text.On(" invoked oom-killer", text.When(text.Unless(text.FailsAlone(kernelKill), killBelow), text.Behind("gfp_mask", 40))), // who only asked next
-		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), othersFailed, text.Beside("killedprocess"))),
+		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), func(m text.Message) bool { return len(m.Facts.Failures) > 0 }, text.Beside("killedprocess"))),
 		text.On("killed as a result of limit of", readLimitKill),
 		text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
@@ -246,8 +246,6 @@ func owner(path string) string {
 
 // killBelow holds where the line of a kill follows, which says more.
 func killBelow(m text.Message) bool { return m.Log.MentionsFrom("killedprocess", m.At) }
-
-func othersFailed(m text.Message) bool { return len(m.Facts.Failures) > 0 }
 
 // readLimitKill reads the head of a cgroup's report up to 4.20, "Task in /a
 // killed as a result of limit of /b", for pastes that end before the kill.

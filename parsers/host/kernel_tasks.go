@@ -42,7 +42,8 @@ func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
 		return
 	}
 	at := l.LineIndex(header)
-	columns := taskColumns(l.Lines[at].Text)
+	names := strings.Fields(behindBrackets(l.Lines[at].Text))
+	columns := taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss"), swap: slices.Index(names, "swapents")}
 	for _, line := range l.Lines[at+1:] {
 		p, ok := columns.row(line.Text)
 		if !ok && behindTasks(line.Text) {
@@ -77,11 +78,6 @@ func behindTasks(s string) bool {
 // taskTable says in which column a table has what; the number in brackets
 // before them may be gone with the prefix of the line, tgid repeats it.
 type taskTable struct{ columns, tgid, rss, swap int }
-
-func taskColumns(header string) taskTable {
-	names := strings.Fields(behindBrackets(header))
-	return taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss"), swap: slices.Index(names, "swapents")}
-}
 
 // row reads "[  20759]  0 20759  327208  146599  1683456  0  0 python3". Sizes
 // are pages; the name may hold blanks.

@@ -13,7 +13,8 @@ import (
 var Exceptions = text.Parser{
 	Name: "exceptions", Context: []string{"Traceback (most recent call last)", `.py", line `},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		if len(hits) == 0 || len(f.Failures) > 0 || len(f.Lookalikes) > 0 {
+		known := func(x fact.Lookalike) bool { return x.ID != fact.MemoryMentioned }
+		if len(hits) == 0 || len(f.Failures) > 0 || slices.ContainsFunc(f.Lookalikes, known) {
 			return
 		}
 		from := lastTraceback(l, hits)
@@ -26,7 +27,7 @@ var Exceptions = text.Parser{
 			if at := placeOf(said); at != "" {
 				raised = " (" + at + ")"
 			}
-			if name := exceptionOf(said); name != "" {
+			if name := exceptionOf(said); name != "" && (len(f.Lookalikes) == 0 || f.Lookalikes[0].Line != line.Number) {
 				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: adviceOn(l, name)})
 				return
 			}

@@ -41,7 +41,7 @@ func readHint(f *fact.Facts, m text.Message) {
 // sentences cuts a line where one ends and the next begins, and behind dashes
 // and brackets that open one.
 func sentences(line string) []string {
-	line = strings.NewReplacer(". ", "\n", "! ", "\n", "; ", "\n", " - ", "\n", " (", "\n", ", try ", "\ntry ", ", please ", "\nplease ", ": try ", "\ntry ").Replace(line)
+	line = strings.NewReplacer("`", "", ". ", "\n", "! ", "\n", "; ", "\n", " - ", "\n", " (", "\n", ", try ", "\ntry ", ", please ", "\nplease ", ": try ", "\ntry ").Replace(line)
 	return strings.Split(line, "\n")
 }
 

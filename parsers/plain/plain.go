@@ -21,6 +21,7 @@ var Parser = text.Parser{
 		if explained(f) {
 			return
 		}
+		var mention *fact.Lookalike // the first line that speaks of memory in a failure's words
 		for _, h := range hits[:min(len(hits), maxPlain)] {
 			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+text.SqueezedLen(plainPhrases[h.Word]), len(l.Squeezed()))}
 			if refusal(m, h.Word) {
@@ -28,6 +29,12 @@ var Parser = text.Parser{
 				readHint(f, m)
 				return // the first says as much as all
 			}
+			if mention == nil {
+				mention = mentioned(m)
+			}
+		}
+		if mention != nil {
+			f.Lookalikes = append(f.Lookalikes, *mention)
 		}
 	},
 }
@@ -82,7 +89,7 @@ var systemWords = []string{
 // it takes a size, or a word for memory, to be about memory.
 var asked = []string{"failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
 
-var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib", "gib", "kib", "mb", "gb"}
+var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "pages", "kvcache", "mib", "gib", "kib", "mb", "gb"}
 
 // goesOn are words of a program that has another way, of advice and of prose.
 var goesOn = []string{
@@ -131,7 +138,7 @@ func refusal(m text.Message, word int) bool {
 		return false
 	case word < len(plainCodes):
 		return true
-	case strings.Count(p.shown, "`") > 1, sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
+	case strings.Count(p.shown, "`") > 1 && level != 'E' && !containsAny(p.before, troubles), sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
 		return false // back-ticks: documentation
 	case level == 'E', containsAny(p.before[max(0, len(p.before)-70):], troubles):
 		return true
@@ -145,6 +152,20 @@ func refusal(m text.Message, word int) bool {
 		return false
 	}
 	return p.opens() && (foreign || p.closes())
+}
+
+// mentioned is a line that has a failure's words of memory beside an error, and
+// is no refusal for [refusal]; nil for any other.
+func mentioned(m text.Message) *fact.Lookalike {
+	p := placed(m)
+	if sourceCode(p.before, p.after) || containsAny(p.after, blanks) || !p.ofMemory(m) || m.Log.Level(m.At) != 'E' && !p.ended && !containsAny(p.before, troubles) {
+		return nil
+	}
+	return &fact.Lookalike{
+		ID: fact.MemoryMentioned, Line: m.Log.Line(m.At), Text: strings.ToValidUTF8(p.shown[:min(len(p.shown), text.MaxQuote)], ""),
+		Title:  "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it",
+		Advice: "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs",
+	}
 }
 
 // place is a phrase in its line, all squeezed but what is shown.

@@ -4,6 +4,7 @@ package torch
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,11 +67,7 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 }
 
 func opensMessage(word string) bool {
-	switch word {
-	case "total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:":
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:"}, word)
 }
 
 // continues tells a part of the message that began at from, such as its "Tried

@@ -29,7 +29,7 @@ const batchToOne = "In your program's settings: 1 first, to see that it runs at 
 func stepsBatch(c *ledger.Case) []step.Step {
 	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {
 		if n := step.Divided(s.Value, batchDivisor(c)); n > 0 {
-			return []step.Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", step.OptionName(s), optionSeparator(s), n, s.Value)}}
+			return []step.Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", step.OptionName(s), map[bool]string{true: " ", false: " = "}[strings.HasPrefix(s.Flag, "-")], n, s.Value)}}
 		}
 	}
 	switch {
@@ -64,13 +64,6 @@ func effectBatch(c *ledger.Case) *effect.Effect {
 }
 
 var batchWords = [...]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}
-
-func optionSeparator(s fact.Setting) string {
-	if strings.HasPrefix(s.Flag, "-") {
-		return " "
-	}
-	return " = "
-}
 
 // UselessBatch says why a smaller batch cannot help.
 func UselessBatch(c *ledger.Case) string {

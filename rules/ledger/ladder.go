@@ -33,7 +33,8 @@ func LadderOf(c *Case) (Ladder, bool) {
 		if x.Name != "ladder_tried" || x.Line >= next {
 			continue
 		}
-		failed := int64(x.Count.Value) == l.Worked && failedBetween(c, x.Line, next)
+		between := func(f fact.Failure) bool { return f.Line >= x.Line && f.Line < next }
+		failed := int64(x.Count.Value) == l.Worked && slices.ContainsFunc(c.Facts.Failures, between)
 		next = x.Line
 		if !failed {
 			continue
@@ -46,8 +47,4 @@ func LadderOf(c *Case) (Ladder, bool) {
 		}
 	}
 	return l, true
-}
-
-func failedBetween(c *Case, from, to int) bool {
-	return slices.ContainsFunc(c.Facts.Failures, func(x fact.Failure) bool { return x.Line >= from && x.Line < to })
 }

@@ -21,11 +21,11 @@ func (t teller) summary() string {
 	case f.KVAvailable != nil:
 		return t.cacheSummary()
 	case f.Desired != nil && f.Utilization != nil:
-		return t.shareSummary()
+		return t.against(fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, before(" of ", Device(t.Case)), f.Utilization.Text), f.Free, "is not free", "was free")
 	case f.Desired != nil:
 		return t.planSummary()
 	case f.SystemRequired != nil:
-		return t.systemSummary()
+		return t.against(fmt.Sprintf("The model needs %s of system memory (RAM)", f.SystemRequired), f.SystemAvailable, "is not there", "is available")
 	}
 	if !t.Asked.Has() || t.Asked.Bytes == 0 || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
@@ -260,17 +260,6 @@ func (t teller) cacheSummary() string {
 		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
 	}
 	return told
-}
-
-func (t teller) shareSummary() string {
-	f := t.F()
-	told := fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, before(" of ", Device(t.Case)), f.Utilization.Text)
-	return t.against(told, f.Free, "is not free", "was free")
-}
-
-func (t teller) systemSummary() string {
-	f := t.F()
-	return t.against(fmt.Sprintf("The model needs %s of system memory (RAM)", f.SystemRequired), f.SystemAvailable, "is not there", "is available")
 }
 
 // against ends a sentence of what was wanted with what there was, and how much

@@ -65,6 +65,19 @@ var bareCards = []cause.Card{
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
+		ID: "other/model-hint", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainDevice, fact.PlainHost}, If: func(c *ledger.Case) bool { return noneKnown(c) && ledger.RunsModels(c) && proposes(c) != "" },
+		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ContextTooLong, cause.BudgetMisconfigured, cause.ModelTooLarge},
+		Headline: "ran out of memory, and says what to change",
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]Memory, or a pool of it that the program reserves at the start, had no room for what came next. Its own words name the setting that decides; the log does not show what else holds memory.",
+		Figures:  plainFigures,
+		Cures: append(proposed(), []cause.Cure{
+			{Fix: "lower_context", Title: "Or make the inputs shorter, and fewer at a time", Cost: "longer texts are refused, more wait", Told: "Half the longest input and half the requests that run at once show whether it is their size."},
+			{Fix: "use_lower_quant", Title: "Or load the model with fewer bits, or a smaller one", Cost: "some quality"},
+			{Fix: "close_other_apps", Title: "See what else uses memory", Cost: "free", Ways: holders},
+		}...),
+		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+	},
+	{
 		ID: "other/game", Kinds: []fact.Kind{fact.PlainDevice, fact.PlainMemory}, Said: drawing, If: func(c *ledger.Case) bool {
 			return noneKnown(c) && !ledger.RunsModels(c) && c.Failure.Backend != "cuda" && c.Failure.Backend != "rocm"
 		},
@@ -229,7 +242,7 @@ func plainFigures(c *ledger.Case) map[string]string {
 		told["bound"] = units.Amount(limit)
 	}
 	if hint, ok := c.Fact(fact.OwnHint); ok {
-		told["hint"] = quote.Told(strings.TrimSpace(hint.Text))
+		told["hint"] = quote.Told(strings.TrimRight(strings.TrimSpace(hint.Text), "."))
 	}
 	return told
 }
