@@ -54,8 +54,10 @@ func readRELION(m text.Message) int {
 // of memory, 2 and 3 are arguments ("Status: 1, message: could not create ...").
 func readOneDNN(m text.Message) int {
 	x := fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
-	if m.Mentions("sycl", "xpu") {
-		x.Kind, x.Backend = fact.DeviceAlloc, "sycl"
+	if m.Mentions("ggml-sycl") {
+		x = fact.Failure{Kind: fact.GGMLSYCL, Framework: "llama.cpp", Backend: "sycl"}
+	} else if m.Mentions("sycl", "xpu") {
+		x.Kind, x.Backend = fact.DeviceAlloc, "xpu"
 	}
 	return text.Fails(x)(m)
 }

@@ -172,7 +172,9 @@ func readCompilerSignal(m text.Message) int {
 // victim process: python, pid: 1234", of the node, not of a pod's limit.
 func readSystemOOM(m text.Message) int {
 	k := m.Find(systemOOM, 120)
-	victim(m, k)
+	if k.Ok() { // the event is often cut behind the words
+		victim(m, k)
+	}
 	return m.Fail(kernelKill, m.Took(k))
 }
 

@@ -31,7 +31,7 @@ var rayRoom = cause.Cure{Fix: "raise_memory_limit", Title: "Use a node with more
 func alone(c *ledger.Case) bool {
 	t := biggestTeam(c)
 	top, _ := topTask(c)
-	return t.count < 2 || top.Bytes*2 > t.bytes
+	return t.count < 2 || top.Name == t.name && top.Bytes > 4*(t.bytes-top.Bytes)/int64(t.count-1)
 }
 
 // runaway: one worker of vLLM holds many times what its sisters hold.
