@@ -170,7 +170,9 @@ var wslCards = []cause.Card{{
 }}
 
 // inAI: a Python program, or one that runs models; of others nothing is known.
-func inAI(c *ledger.Case) bool { return c.In("python") || c.Reader.Language == "python" || ledger.RunsModels(c) || c.Near("DLL load failed", "WinError") }
+func inAI(c *ledger.Case) bool {
+	return c.In("python") || c.Reader.Language == "python" || ledger.RunsModels(c) || c.Near("DLL load failed", "WinError")
+}
 
 var pageFileCards = []cause.Card{{
 	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, If: inAI, Cause: cause.HostMemory, Weight: cause.Decisive,
