@@ -7,10 +7,7 @@ import (
 
 // MLX reads MLX and Metal.
 var MLX = parser("mlx", nil,
-	text.On("Command buffer execution failed:", readCommandBuffer),
-	text.On("[malloc_or_wait] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
-	text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
-	text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
+	text.On("Command buffer execution failed:", readCommandBuffer), text.On("[malloc_or_wait] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
 	text.On("Prefill would require", text.FailsIf(mlxPrefill, 0, 200, mlxPrefillPattern)),

@@ -11,10 +11,7 @@ import (
 
 // NumPy reads NumPy and Python's MemoryError.
 var NumPy = parser("numpy", map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
-	text.On("Unable to allocate", readNumpy),
-	text.On("std::bad_alloc", readBadAlloc),
-	text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, rustPattern)),
-	text.On("MemoryError", readMemoryError),
+	text.On("Unable to allocate", readNumpy), text.On("std::bad_alloc", readBadAlloc), text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, rustPattern)), text.On("MemoryError", readMemoryError),
 	text.On("[Errno 12] Cannot allocate memory", text.Fails(pythonMemory)), text.On("fork: Cannot allocate memory", text.Fails(pythonMemory)),
 )
 
@@ -25,7 +22,6 @@ var rustPattern = text.NewPattern(`memoryallocationof(?<requested_bytes>\d{1,20}
 // numpy 1.16 and 1.17 print no size; browsers that translate a page change the
 // little words.
 var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?:(?<dtype>[<>|]?[a-z]{1,10}\d{0,3})|(?<record>\[\('[^\[\]]{3,400}\])))?`)
-
 var cutPattern = text.NewPattern(`unabletoallocate(?<requested>SIZE)`)
 
 // readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,

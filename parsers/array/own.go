@@ -13,16 +13,13 @@ var Own = parser("own", nil, unquoted(
 	text.On("You ran out of memory on the GPU(s)", text.Unless(text.FailsAlone(deviceFailure), text.Beside("customallocatoroutofmemory", "outofmemoryin"))),
 	// RELION's "ERROR: out of memory in .../acc_projector_impl.h at line 74
 	// (error-code 2)" and Cycles' "Out of memory in cuMemAlloc(...".
-	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))),
-	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
-	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
+	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))), text.On("could not create a memory object", text.Unless(readOneDNN, text.Before("status:2,", 24), text.Before("status:3,", 24))), text.On("could not create a primitive", text.When(readOneDNN, text.Before("status:1,", 24))),
+	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles), text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
 	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", text.FailsWith(deviceFailure, 0, 100, physxPattern)),
 	// What LightGBM's OpenCL trainer dies of.
-	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))),
-	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
+	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))), text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
 	// "Requested 100000x100000 (74.5GB) array exceeds maximum array size preference (32.0GB)".
-	text.On("exceeds maximum array size preference", text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 0, matlabPattern)),
-	text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),  // hashcat
+	text.On("exceeds maximum array size preference", text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 0, matlabPattern)), text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // hashcat
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
 	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
@@ -51,6 +48,18 @@ func readRELION(m text.Message) int {
 		signal(m, "no_size", k.Line(), k.Text("want"))
 	}
 	return m.Fail(x, m.Took(k))
+}
+
+// readOneDNN reads dnnl.hpp, which drops the status but in TensorFlow, where 1 is out
+// of memory, 2 and 3 are arguments ("Status: 1, message: could not create ...").
+func readOneDNN(m text.Message) int {
+	x := fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
+	if m.Mentions("ggml-sycl") {
+		x = fact.Failure{Kind: fact.GGMLSYCL, Framework: "llama.cpp", Backend: "sycl"}
+	} else if m.Mentions("sycl", "xpu") {
+		x.Kind, x.Backend = fact.DeviceAlloc, "xpu"
+	}
+	return text.Fails(x)(m)
 }
 
 // readCycles: the words also stand in manuals and threads.

@@ -7,8 +7,7 @@ import (
 
 // Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
 var Paddle = parser("paddle", nil,
-	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 300, paddlePattern)),
-	text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
+	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 300, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
 	// allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
@@ -17,11 +16,9 @@ var Paddle = parser("paddle", nil,
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
 	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
-	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)),
-	text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))),
-	text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
+	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)), text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))), text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
 	text.On("CUDA failed with error out of memory", readCTranslate2),
-	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)),                                                                                                     // tensorview under spconv
+	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 0, 160, text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),`))), // OpenCV's ocl.cpp
 	// OpenVINO's intel_gpu plug-in, 2024 and later: "[GPU] Exceeded max size of memory
 	// object allocation: requested 7516192768 bytes, but max alloc size supported by

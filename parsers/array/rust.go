@@ -9,9 +9,7 @@ import (
 
 // Rust reads candle and Burn.
 var Rust = parser("rust", nil,
-	text.On("DriverError(CUDA_ERROR_OUT_OF_MEMORY", readCudarc), text.On("CublasError(CUBLAS_STATUS_ALLOC_FAILED", readCudarc),
-	text.On("No pool handles allocation of size", readBurnPool), text.On("No memory pool big enough to reserve", readBurnPool),
-	text.On("bytes of device memory: can't allocate buffer", readBurnPool),
+	text.On("DriverError(CUDA_ERROR_OUT_OF_MEMORY", readCudarc), text.On("CublasError(CUBLAS_STATUS_ALLOC_FAILED", readCudarc), text.On("No pool handles allocation of size", readBurnPool), text.On("No memory pool big enough to reserve", readBurnPool), text.On("bytes of device memory: can't allocate buffer", readBurnPool),
 	// A validation error: "In Device::create_buffer: Not enough memory left."
 	text.On("Not enough memory left", text.When(text.FailsAlone(fact.Failure{Kind: fact.WGPUBuffer, Framework: "other"}),
 		text.Before("create_buffer", 200), text.Before("create_texture", 200), text.Beside("wgpu"))),
@@ -52,7 +50,6 @@ func sayBurnLog(m text.Message) {
 
 // The panic names the source file in the crate: "cubecl-cuda-0.6.0/src/...".
 var cubeclPattern = text.NewPattern(`cubecl-cuda-(?<version>\d{1,3}\.\d{1,3}\.\d{1,3})`)
-
 var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested_bytes>\d{1,20})`)
 
 // readBurnPool reads the three wordings of cubecl-runtime, 0.4 to 2026.

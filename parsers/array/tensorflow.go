@@ -13,17 +13,11 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 	func(_ *text.Log, _ []text.Hit, f *fact.Facts) { foldPoolSearch(f) })
 
 var tensorflowWordings = []text.Wording{
-	text.On("ran out of memory trying to allocate", readBFC),
-	text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
-	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager),
-	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
-	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
-	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
-	text.On("Dst tensor is not initialized", readCopy),
-	text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
-	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle),
-	text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle),
-	text.On("Sum Total of in-use chunks", readBFCStats), text.On("curr_region_allocation_bytes_", readBFCStats),
+	text.On("ran out of memory trying to allocate", readBFC), text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
+	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager), text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
+	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
+	text.On("Dst tensor is not initialized", readCopy), text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
+	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle), text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle), text.On("Sum Total of in-use chunks", readBFCStats), text.On("curr_region_allocation_bytes_", readBFCStats),
 	text.On("exceeds 10% of", text.When(text.Notices("tensorflow_ten_percent", "TensorFlow only remarks that one allocation is large: not an error."), text.Behind("systemmemory", 40))),
 }
 

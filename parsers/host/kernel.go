@@ -29,46 +29,40 @@ var (
 
 var kernelWordings = slices.Concat(
 	[]text.Wording{
-		text.On("Killed process ", readKill),
-		text.On("Kill process ", readKillIntent),
-		text.On("oom-kill:constraint=", readConstraint),
+		text.On("Killed process ", readKill), text.On("Kill process ", readKillIntent), text.On("oom-kill:constraint=", readConstraint),
 		text.On(" invoked oom-killer", text.When(text.Unless(text.FailsAlone(kernelKill), killBelow), text.Behind("gfp_mask", 40))), // who only asked next
+		text.On("System OOM encountered, victim process: ", readSystemOOM),
 		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), func(m text.Message) bool { return len(m.Facts.Failures) > 0 }, text.Beside("killedprocess"))),
-		text.On("killed as a result of limit of", readLimitKill),
-		text.On("runtime.OOMController", readTalos),
+		text.On("killed as a result of limit of", readLimitKill), text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
 		text.On("memory: usage ", text.States(0, 80, text.NewPattern(`memory:usage\d{1,16}kb,limit(?<cgroup_limit>\d{1,19}kb)`))),
 		// In bytes, of the statistics that cgroup v1 prints: the smallest limit up the
 		// path.
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
-		text.On("memory+swap: usage ", text.Says("cgroup_v1")),
-		text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
+		text.On("memory+swap: usage ", text.Says("cgroup_v1")), text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
 		text.On("due to memory pressure for ", readOOMD), text.On("seconds and there was reclaim activity", text.FailsIf(oomdKill, 260, 0, text.NewPattern(`memorypressurefor`))), // systemd-oomd 248, before it kills
-		text.On("due to memory used (", readOOMD), text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill),
-		text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
+		text.On("due to memory used (", readOOMD), text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill), text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
 		text.On(": Out Of Memory", text.When(text.FailsAlone(slurmKill), text.Before("srun:error:", 120), text.Before("task", 24))), // "srun: error: node7: tasks 1-3: Out Of Memory"
 		text.On("memory limit (", readSlurmLimit), text.On("OUT_OF_ME", readSacct),
 		text.On("signal 9 (SIGKILL)", text.Unless(text.Fails(shellKilled), text.Behind("receivedbypid", 40))), // Celery's and others'; torchrun's is its own
 		// Go's os/exec of a child; Ollama and PyTorch's loader read it themselves.
 		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
-	text.OnAny(text.Fails(kernelKill), "has been killed by the OOM killer", "OOM killer terminated this process"),
-	text.OnAny(readUnit, "failed with result 'oom-kill'"),
+	text.OnAny(text.Fails(kernelKill), "has been killed by the OOM killer", "OOM killer terminated this process"), text.OnAny(readUnit, "failed with result 'oom-kill'"),
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
-	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit"),
+	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9", "error: Killed (program"),
 	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
 	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
-	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"),
-	text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
-	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`),
+	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"), text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
+	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing largest compressed process with pid"), // the last: xnu's kern_memorystatus.c
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),
 	text.OnAny(text.Fails(shellKilled), "interrupted by signal 9", "[Process completed (signal 9)", "code=killed, status=9", "terminated with signal SIGKILL", "SIGKILL: kill",
-		"Signals.SIGKILL: 9", "Negsignal.SIGKILL", "returncode -9", "exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9", "died through signal KILL", "waitpid returned 9", "signal (9): Killed", "EXIT CODE: 9 ="), // the last is MPICH's frame
+		"Signals.SIGKILL: 9", "Negsignal.SIGKILL", "returncode -9", "exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9", "died through signal KILL", "waitpid returned 9", "signal (9): Killed", "EXIT CODE: 9 =", "KILLED BY SIGNAL: 9 ("), // the last two are the frame of MPICH and Intel MPI
 	text.OnAny(readExitCode, "exit code 137", "exit code: 137", "Exited (137)", "exited with code 137", "exit status 137", "returncode 137", "ExitCode 137", "status of 137(SIGKILL)", "npm ERR! code 137", "npm error code 137",
 		"exitcode: 137", "rc=137", "Exit status: 137", "Exit code is 137", "errno 137"),
 	// Colab and Kaggle say that it was memory.
@@ -175,6 +169,18 @@ func readCompilerSignal(m text.Message) int {
 	}
 	return m.Fail(buildKill, m.End)
 }
+
+// readSystemOOM reads the event of kubelet's oom_watcher: "System OOM encountered,
+// victim process: python, pid: 1234", of the node, not of a pod's limit.
+func readSystemOOM(m text.Message) int {
+	k := m.Find(systemOOM, 120)
+	if k.Ok() { // the event is often cut behind the words
+		victim(m, k)
+	}
+	return m.Fail(kernelKill, m.Took(k))
+}
+
+var systemOOM = text.NewPattern(`victimprocess:(?<name>[^,]{1,32}),pid:(?<pid>\d{1,10})`)
 
 // victim notes the process that was killed.
 func victim(m text.Message, k text.Match) {

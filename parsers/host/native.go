@@ -12,13 +12,12 @@ var Native = text.Parser{Name: "native", Explains: map[fact.Kind]int{fact.Worker
 
 var nativeWordings = slices.Concat(
 	[]text.Wording{
-		text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
+		text.On("bytes) failed; errno 12", text.FailsIf(nativeFailure, 60, 0, text.NewPattern(`innodb[:\]]{1,2}mmap\((?<requested_bytes>\d{1,20})`))), text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
 		// Gluten's ThrowOnOomMemoryTarget.java: what was acquired, the settings, the
 		// stats of the task that holds most.
 		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(
 			`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
-		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("Error executing process >", text.Says("nextflow_process")),
-		text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
+		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("Error executing process >", text.Says("nextflow_process")), text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
 		// PHP's zend_alloc.c, where the system refuses: "Out of memory (allocated
 		// 1551892480) (tried to allocate 134217736 bytes)".
 		text.On("Out of memory (allocated", text.FailsIf(nativeFailure, 0, 90, text.NewPattern(`\(triedtoallocate(?<requested_bytes>\d{1,16})bytes`))),
@@ -26,7 +25,9 @@ var nativeWordings = slices.Concat(
 		text.On("ArrowMemoryError", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`(?:malloc|realloc)ofsize(?<requested_bytes>\d{1,20})failed`))),
 		// hs_err's head: the system refused memory to the virtual machine, which is
 		// not its heap being full.
-		text.On("error='Not enough space' (errno=12)", text.FailsIf(nativeFailure, 120, 0, text.NewPattern(`os::commit_memory\(0x[0-9a-f]{1,16},(?<requested_bytes>\d{1,20}),`))),
+		text.On("error='Not enough space' (errno=12)", javaRefused), text.On("error='Cannot allocate memory' (errno=12)", javaRefused), // the latter before Java 9
+		// libmalloc's magazine_malloc.c of macOS: "*** mach_vm_map(size=8388608) failed (error code=3)".
+		text.On("mach_vm_map(size=", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`size=(?<requested_bytes>\d{1,20})(?:,flags:[0-9a-f]{1,8})?\)failed`))),
 		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(
 			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
@@ -50,8 +51,7 @@ var nativeWordings = slices.Concat(
 		// loky's TerminatedWorkerError names signals at its end: a segmentation fault
 		// is another thing.
 		text.On("raised TerminatedWorkerError", text.Unless(text.Fails(shellKilled), text.Beside("sigsegv", "excessivememoryusage"))), // joblib, cut behind its first line
-		text.On("excessive memory usage causing the Operating System to kill", text.Unless(text.Fails(shellKilled), text.Behind("sigsegv", 200))),
-		text.On("memory budget. Restarting", readDask), text.On("was sent SIGKILL", readGunicorn), text.On("was terminated due to signal 9", readGunicorn),
+		text.On("excessive memory usage causing the Operating System to kill", text.Unless(text.Fails(shellKilled), text.Behind("sigsegv", 200))), text.On("memory budget. Restarting", readDask), text.On("was sent SIGKILL", readGunicorn), text.On("was terminated due to signal 9", readGunicorn),
 	},
 	// pandas' CSV reader; R on macOS; Intel MKL under CTranslate2 (faster-whisper).
 	text.OnAny(text.Fails(nativeFailure), "C error: out of memory", "vector memory exhausted (limit reached?)", "mkl_malloc: failed to allocate memory"),
@@ -67,6 +67,9 @@ var nativeWordings = slices.Concat(
 )
 
 var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`chunkof(?<requested_bytes>\d{1,16})bytes\)(?:,currentrss(?<process_used>SIZE))?,maximum:(?<limit>SIZE)`))
+
+// javaRefused reads os_linux.cpp's warn_fail_commit_memory.
+var javaRefused = text.FailsIf(nativeFailure, 120, 0, text.NewPattern(`os::commit_memory\(0x[0-9a-f]{1,16},(?<requested_bytes>\d{1,20}),`))
 
 var nativeFailure = fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
 

@@ -48,7 +48,6 @@ func readOOMD(m text.Message) int {
 }
 
 var jetsamPattern = text.NewPattern(`limit=?<?(?<limit>\d{1,9}mb)`)
-
 var jetsamLimit = text.NewPattern(`jetsammemorylimit\([^)]{0,30}\)=(?<limit>\d{1,9}mb)`)
 
 // readJetsam reads iOS's per-process limit.

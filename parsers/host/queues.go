@@ -10,19 +10,20 @@ import (
 
 // Queues reads batch systems beside Slurm, and services that run containers.
 var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
-	text.On("PBS: job killed: mem", readPBS), text.On("PBS: job killed: vmem", readPBS), text.On("PBS: job killed: pmem", readPBS),
-	text.On("Job exceeded a memory resource limit", readPBSMail),
-	text.On("TERM_MEMLIMIT", readLSF),
-	text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
+	text.On("PBS: job killed: mem", readPBS), text.On("PBS: job killed: vmem", readPBS), text.On("PBS: job killed: pmem", readPBS), text.On("PBS: job killed: pvmem", readPBS),
+	text.On("Cgroup mem limit exceeded", text.Fails(queueKill)), text.On("Cgroup memsw limit exceeded", text.Fails(queueKill)), // OpenPBS's hook pbs_cgroups
+	text.On("Job exceeded a memory resource limit", readPBSMail), text.On("TERM_MEMLIMIT", readLSF), text.On("TERM_SWAP", readLSF), text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
 	// HTCondor.
-	text.On("Job has gone over memory limit of", text.FailsWith(queueKill, 0, 140, text.NewPattern(
-		`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,20}?usage:(?<killed_rss_mib>\d{1,9})megabytes)?`))),
-	text.On("Docker job has gone over memory limit of", readCondorDocker),
+	text.On("Job has gone over memory limit of", condorKill), text.On("Job has gone over cgroup memory limit of", condorKill), text.On("Docker job has gone over memory limit of", readCondorDocker),
 	// Grid Engine: execd's "job 7.1 exceeds job hard limit "h_vmem" of queue "all.q@n1" (34370846720.00000 > limit:34359738368.00000)", and qacct.
-	text.On("exceeds job hard limit", text.FailsIf(queueKill, 0, 160, text.NewPattern(`"[hs]_(?:vmem|rss)"ofqueue.{0,100}?\((?<vmem_used_bytes>\d{6,19})\.\d{1,9}>limit:(?<limit_bytes>\d{6,19})\.`))),
-	text.On("exit_status  137", text.FailsIf(queueKill, 0, 900, text.NewPattern(`maxvmem(?<vmem_used>[\d.]{1,12}[kmg]).{0,300}?[hs]_(?:vmem|rss)=(?<limit>[\d.]{1,12}[kmg])`))),
+	text.On("exceeds job hard limit", text.FailsIf(queueKill, 0, 160, text.NewPattern(`"[hs]_(?:vmem|rss)"ofqueue.{0,100}?\((?<vmem_used_bytes>\d{6,19})\.\d{1,9}>limit:(?<limit_bytes>\d{6,19})\.`))), text.On("exit_status  137", text.FailsIf(queueKill, 0, 900, text.NewPattern(`maxvmem(?<vmem_used>[\d.]{1,12}[kmg]).{0,300}?[hs]_(?:vmem|rss)=(?<limit>[\d.]{1,12}[kmg])`))),
 	text.On("Memory limit of", text.FailsIf(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"}, 0, 90, runPattern)), // Cloud Run: "512 MiB exceeded with 530 MiB used"
 }, nil, nil)
+
+// condorKill reads vanilla_proc.cpp: "Job has gone over cgroup memory limit of 2048
+// megabytes. Peak usage: 2100 megabytes.", 23 and later "Last measured usage", a
+// moment that may lie far below the peak.
+var condorKill = text.FailsWith(queueKill, 0, 140, text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,12}?peakusage:(?<killed_rss_mib>\d{1,9})megabytes)?`))
 
 var queueKill = fact.Failure{Kind: fact.SlurmKill, Framework: "other", Backend: "cpu"}
 

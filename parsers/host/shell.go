@@ -49,7 +49,7 @@ func shellKill(line string) bool {
 	switch word := strings.Trim(line, ".!* "); {
 	case word == "Killed: 9", word == "강제 종료됨", slices.Contains(killedWords, word):
 		return true
-	case strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
+	case strings.HasPrefix(line, "make") && strings.HasSuffix(line, "] Killed"), strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
 		return true
 	}
 	// "bash: line 1:  1374 Killed    python x.py", "x.sh : ligne 30 : 7 Tué".

@@ -67,14 +67,16 @@ var disguises = []disguise{
 		},
 	},
 	{
+		trouble: trouble{"ghc_heap", []string{"Current maximum heap size is"}, "A program written in Haskell reached the limit of its heap that was set with `+RTS -M`; the machine may have more.", "Raise it behind the command: `+RTS -M8G -RTS`, below the machine's RAM. If memory only climbs, something that is computed lazily is kept."},
+		when:    text.Behind("+rts-m", 80),
+	},
+	{
 		trouble: trouble{"webgl_lost", []string{"CONTEXT_LOST_WEBGL", "WebGLRenderer: Context Lost", "WebGL context was lost", "WebGL context lost"}, "The browser took the page's graphics context away and does not say why: usually graphics memory, above all on phones and integrated GPUs, otherwise a driver reset or too many 3D pages. Later errors (a width of 0, no shader) follow from it.", "On somebody else's page: close other tabs with 3D, update browser and driver, try another browser. On your own: fewer and compressed textures (KTX2), a lower pixel ratio (`setPixelRatio(1)`; Cesium `viewer.resolutionScale = 0.75`), a smaller tile cache (Cesium `tileset.cacheBytes`, `maximumScreenSpaceError = 32`), dispose of unused objects, one context per page; on `webglcontextlost` call `preventDefault()` and rebuild the scene."},
-		quoted:  true,
-		when:    nothingElseFailed,
+		quoted:  true, when: nothingElseFailed,
 	},
 	{
 		trouble: trouble{"launch_failed", []string{"the function failed to launch on the GPU"}, "A kernel could not be started on the card; the message does not name memory. Either this build does not fit the card, or the input is so large that a library's work space beside JAX's pool did not fit.", "Run the smallest input first. If it fails too, check driver, card and build (AlphaFold 3 on a card before Ampere: `--flash_attention_implementation=xla`; `nvidia-smi`, and `dmesg | grep -i xid`). If only the large one fails: leave room beside the pool (`XLA_CLIENT_MEM_FRACTION=0.85`), `--flash_attention_implementation=xla`, fewer tokens, or a newer version."},
-		quoted:  true,
-		when:    nothingElseFailed,
+		quoted:  true, when: nothingElseFailed,
 	},
 	{
 		trouble: trouble{"database_memory", []string{"Failed on request of size"}, "PostgreSQL was refused memory for one query.", "Look at the query after STATEMENT, and lower what one may take (`work_mem`, `hash_mem_multiplier`, `max_connections`). `free -h` and the kernel log show whether the machine itself was full."},

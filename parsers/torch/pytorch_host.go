@@ -15,7 +15,8 @@ var HostPyTorch = text.Parser{
 
 var hostPyTorchFailures = slices.Concat(
 	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(&data"),
-	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "failed with errno=1455", "error msg: The paging file is too small"),
+	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "failed with errno=1455", "(error code: 1455)", "(DOS error/errno=1455)", "Errno 1455]", "error msg: The paging file is too small"),
+	text.OnAny(text.Unless(text.When(commitLimit, text.Before(":", 1), text.Beside("dllloadfailed", "error1455", "errno=1455")), text.Before("returnedcode1455:", 20)), pagingFileWords...),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed", "background worker is 6 feet under", "If there is none then your RAM was full"),
@@ -23,6 +24,10 @@ var hostPyTorchFailures = slices.Concat(
 		"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9"),
 	text.OnAny(mmapRefused, "unable to mmap"),
 )
+
+// pagingFileWords are Windows' message of error 1455 in its languages, for programs
+// that print it without the number, such as Python's "DLL load failed".
+var pagingFileWords = []string{"The paging file is too small for this operation to complete", "Il file di paging è troppo piccolo", "Die Auslagerungsdatei ist zu klein", "Le fichier de pagination est insuffisant", "El archivo de paginación es demasiado pequeño", "O arquivo de paginação é muito pequeno", "Файл подкачки слишком мал", "Plik stronicowania jest za mały", "页面文件太小", "分頁檔太小", "ページング ファイルが小さすぎるため", "페이징 파일이 너무 작습니다", "disk belleği dosyası çok küçük", "Het wisselbestand is te klein", "Stránkovací soubor je příliš malý", "A lapozófájl túl kicsi"}
 
 // rankKilled keeps the line: it names the rank, its process and the program.
 func rankKilled(m text.Message) int {
@@ -42,7 +47,8 @@ func cpuAllocator(m text.Message) int {
 	return max(r.end, m.At+240)
 }
 
-var virtualAlloc = text.NewPattern(`virtualallocof(?<requested>\d{1,18}bytes)`) // Go's mem_windows.go
+// virtualAlloc is Go's mem_windows.go, GHC's osCommitMemory and Java's os_windows.cpp.
+var virtualAlloc = text.NewPattern(`(?:virtualallocof|failedtocommit|commit_memory\(0x[0-9a-f]{1,16},)(?<requested_bytes>\d{1,18})(?:bytes|,)`)
 
 var torchLibrary = text.NewPattern(`torch[\\/]lib|\\torch\\`)
 
@@ -51,7 +57,7 @@ func commitLimit(m text.Message) int {
 	if !m.Log.Find(torchLibrary, m.End, m.End+400).Ok() {
 		x.Framework = "windows" // safetensors and others: the number alone proves no program
 	}
-	x.Figures.Requested = m.Around(virtualAlloc, 60, 0).Size("requested")
+	m.Around(virtualAlloc, 160, 0).States(m.Facts, &x.Figures)
 	return text.Quotes(x)(m) + 120
 }
 

@@ -81,11 +81,11 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (Chainer): {asked} more did not fit",
-		Means: "In training, the activations of all layers stay on the card until the backward pass, and they grow with batch and image size. {asked} is the request that no longer fitted. `nvidia-smi` shows what other programs hold.",
+		Means: "In training, the activations of all layers stay on the card until the backward pass, and they grow with the batch and the size of a sample. {asked} is the request that no longer fitted. `nvidia-smi` shows what other programs hold.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`--batchsize` of Chainer's examples, otherwise the size given to the iterator (`SerialIterator(train, 8)`).", Cost: "Slower; perhaps another learning rate"},
-			{Fix: "lower_resolution", Title: "Use smaller images or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
-			{Fix: "mixed_precision", Title: "Turn on mixed precision", Told: "Chainer 6 and later: `export CHAINER_DTYPE=mixed16` before the command; nearly half of the activations.", Cost: "Fast on newer cards only"},
+			{Fix: "lower_resolution", Title: "Use smaller samples", Told: "Half the width and height of an image is a quarter of the activations; shorter sequences save at least in proportion.", Cost: "Detail"},
+			{Fix: "mixed_precision", Title: "Turn on mixed precision", Told: "Chainer 6 and later: set the environment variable `CHAINER_DTYPE` to `mixed16` (`export` on Linux, `set` on Windows); nearly half of the activations.", Cost: "Fast on newer cards only"},
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},

@@ -56,7 +56,7 @@ var trtGraphs = cause.Card{
 
 // tritonShm is Triton's shared memory for models in Python.
 var tritonShm = cause.Card{
-	ID: "triton-server/python-shm", Kinds: []fact.Kind{fact.SharedSegment}, Said: []string{"triton_python_backend_shm_region", "shared memory pool size for key"},
+	ID: "triton-server/python-shm", Kinds: []fact.Kind{fact.SharedSegment}, Said: []string{"triton_python_backend_shm_region", "shared memory pool size for key", "Unable to initialize shared memory key"},
 	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "has too little shared memory (/dev/shm) for its Python models",
 	Means:    "Each instance of a Python model takes a region of /dev/shm at the start, and more for large inputs and outputs. A container has 64 MB of it unless told otherwise. Regions of a server that was killed stay there.",

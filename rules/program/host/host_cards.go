@@ -95,15 +95,15 @@ var kernelCards = []cause.Card{
 	{
 		ID: "linux/machine-small", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
-		Headline: "killed {victim}, which held just {held}: many processes together filled the RAM",
-		Means:    "The kernel usually ends the largest process. That one held only {held}, so no single process is to blame: the machine is small[[ ({ram_total})]], or many workers and services share it.[[ There is no swap ({no_swap}) to absorb a peak.]] The kernel's table above the kill, where it is printed, has one line per process (rss in pages of 4 KiB).",
+		Headline: "killed {victim}, which held just {held}: the machine's RAM was full",
+		Means:    "The kernel usually ends the largest process. That one held only {held}, so probably no single process is to blame: the machine is small[[ ({ram_total})]], or many processes share it.[[ There is no swap ({no_swap}) to absorb a peak.]] The kernel's table above the kill, where it is printed, has one line per process (rss in pages of 4 KiB).",
 		Not:      "Raising the limit of a container: the whole machine was full.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Find the program with many processes, and run fewer", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name. Then uWSGI: `processes = 2`, `max-requests = 1000`, `reload-on-rss = 200`; gunicorn `--workers 2 --max-requests 1000`; PHP-FPM `pm.max_children`; a database's connections:", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Check which programs hold the RAM together", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name of each. If one has many processes, lower its number of workers or connections. If {victim} grows over days, restart it and update it.", Cost: "A look is free"},
 			{Fix: "add_swap", Title: "Add swap for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
 		},
-		Sources: []string{"linux/mm/oom_kill.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html"},
+		Sources: []string{"linux/mm/oom_kill.c"},
 	},
 	{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},

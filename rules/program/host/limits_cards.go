@@ -105,7 +105,8 @@ var macCards = append(
 		"Swap files as on Linux: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Check memory pressure, and close other apps", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means that RAM is full. Quit what takes most, and free disk space for swap.", Cost: "Free"},
 		cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller or more quantised model", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"},
-		lessAtOnce)),
+		lessAtOnce,
+		cause.Cure{Fix: "raise_memory_limit", Title: "Use a Mac, or a rented machine, with more memory", Told: "RAM is soldered on Apple silicon.", Cost: "Money"})),
 	slices.Concat(daemonCards, jetsamCards)...)
 
 // onMac holds a card back where zsh may have said the same on Linux.
@@ -168,8 +169,13 @@ var wslCards = []cause.Card{{
 	Sources: []string{"https://learn.microsoft.com/en-us/windows/wsl/wsl-config"},
 }}
 
+// inAI: a Python program, or one that runs models; of others nothing is known.
+func inAI(c *ledger.Case) bool {
+	return c.In("python") || c.Reader.Language == "python" || ledger.RunsModels(c) || c.Near("DLL load failed", "WinError")
+}
+
 var pageFileCards = []cause.Card{{
-	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
+	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, If: inAI, Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "ran out of system memory: RAM plus page file are all committed (error 1455)",
 	Means:    "Windows commits memory before it is used, up to RAM plus page file (\"Committed\" in Task Manager); RAM itself may look free. Two things commit a lot: a model file while it is opened (as much as its size), and the CUDA libraries (a few GB in every Python process, so loader workers multiply it). A page file that is off, small, or on a full disk lowers the limit.",
 	Not:      "A card with more VRAM: the limit is on RAM plus page file.",

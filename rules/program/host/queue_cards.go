@@ -223,7 +223,16 @@ func slurmFigures(c *ledger.Case) map[string]string {
 		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
 	}
 	out["running"], out["job_is"] = "JOBID", "JOBID: the number of the new job"
-	if out["node"] == "" {
+	// Before 20.11 a step shared its job's resources by default, and steps were written
+	// "7.0"; 20.11 has "StepId=7.0" and `srun --overlap` (RELEASE_NOTES).
+	out["overlap"] = "-n 1 "
+	switch {
+	case after(c, "StepId=") != "":
+		out["overlap"] = "--overlap "
+	case out["step"] == "":
+		out["overlap"] = ""
+	}
+	if out["node"] == "" || out["overlap"] == "" {
 		out["sstat"] = "`sstat -j JOBID -a -o JobID,MaxRSS,MaxRSSNode`"
 	}
 	out["free_left"] = ""
@@ -255,6 +264,18 @@ func slurmAsk(c *ledger.Case) []step.Step {
 }
 
 var slurmCards = []cause.Card{{
+	ID: "slurm/at-some-point", Kinds: queue, Said: []string{"memory limit at some point"}, Unsaid: []string{"oom-kill event", "oom_kill event", "being killed", "Killed"},
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
+	Headline: "reports that the job reached its memory limit; nothing shows that a process was ended",
+	Means:    "Slurm prints \"at some point\" at the end of a step whose limit was reached at least once. That may or may not have led to a failure: files that the kernel caches count as well, and it drops them before it ends a process. If the output is complete and the program reports no error, the result is probably sound.",
+	Not:      "Freeing GPU memory: the limit is on RAM.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "{ask}", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "stream_dataset", Title: "Check whether the results are complete", Told: "Look for the program's own last line, its exit code and the size of its output. A child process that was ended leaves \"Killed\", a broken pipe or a shorter file.", Cost: "Free"},
+		{Fix: "lower_num_workers", Title: "Run fewer processes or threads in a job", Told: "Each adds to the job's total. What a pipeline reports as its peak may leave out child processes.", Cost: "Time"},
+	},
+	Sources: []string{"slurm/src/plugins/task/cgroup/task_cgroup_memory.c", "https://slurm.schedmd.com/sacct.html"},
+}, {
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
 	Headline: "ended the job: it reached its memory limit[[ of {limit}]]",
@@ -266,7 +287,7 @@ var slurmCards = []cause.Card{{
 		afterMany,
 		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
-		{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
+		{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}

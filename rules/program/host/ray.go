@@ -95,8 +95,12 @@ func rayFigures(c *ledger.Case) map[string]string {
 		out["reserve"] = strconv.FormatInt(gib(each), 10)
 		out["at_once"] = strconv.FormatInt(max(f.Total.Bytes*7/10/(gib(each)*units.GiB), 1), 10)
 	}
-	if t := biggestTeam(c); t.count < 2 {
+	out["sisters"] = ""
+	if t := biggestTeam(c); alone(c) {
 		out["count"] = ""
+		if top, _ := topTask(c); t.count > 1 && top.Name == t.name {
+			out["sisters"] = units.Amount((t.bytes - top.Bytes) / int64(t.count-1))
+		}
 	}
 	if top, ok := topTask(c); ok {
 		out["top"], out["top_held"], out["top_pid"] = plainName(top.Name), units.Amount(top.Bytes), strconv.Itoa(top.PID)
@@ -108,7 +112,7 @@ func rayFigures(c *ledger.Case) map[string]string {
 // the group that holds most; a fifth more, for it may not have been at its peak.
 func eachTask(c *ledger.Case) int64 {
 	most := ledger.SizeOf(c.F().KilledRSS)
-	if t := biggestTeam(c); t.count > 1 {
+	if t := biggestTeam(c); !alone(c) {
 		most = max(most, t.bytes/int64(t.count))
 	} else if top, ok := topTask(c); ok && strings.HasPrefix(top.Name, "ray") {
 		most = max(most, top.Bytes)

@@ -19,10 +19,29 @@ var rayLook = cause.Cure{Fix: "close_other_apps", Title: "Check which processes 
 
 var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Reserve memory for each task, so that fewer run at once", Told: "[[With {reserve} GiB each about {at_once} run together here, because Ray keeps some 30 % for its object store. ]]Or double `num_cpus`: half as many run.", Steps: rayReserve, Cost: "Slower"}
 
+// only is a cure under a condition.
+func only(cure cause.Cure, cond func(*ledger.Case) bool) cause.Cure {
+	cure.If = cond
+	return cure
+}
+
 var rayRoom = cause.Cure{Fix: "raise_memory_limit", Title: "Use a node with more RAM", Told: "Or a smaller object store: `ray start --object-store-memory=8000000000` (bytes; the rest spills to disk). In a container or pod Ray counts its limit as the node: raise that limit.", Cost: "Money, or disk speed"}
 
-// alone: one process of Ray's list is the large one.
-func alone(c *ledger.Case) bool { return biggestTeam(c).count < 2 }
+// alone: one process of Ray's list is the large one, also among several of its name.
+func alone(c *ledger.Case) bool {
+	t := biggestTeam(c)
+	top, _ := topTask(c)
+	return t.count < 2 || top.Name == t.name && top.Bytes > 4*(t.bytes-top.Bytes)/int64(t.count-1)
+}
+
+// runaway: one worker of vLLM holds many times what its sisters hold.
+func runaway(c *ledger.Case) bool {
+	return rayFigures(c)["sisters"] != "" && c.Contains("rayworkerwrapper")
+}
+
+var endRunaway = cause.Cure{If: runaway, Fix: "upgrade_version", Title: "Update vLLM, and restart all workers", Told: "One worker grew and its sisters did not, so it keeps what it should release: the size of the model is not the reason.", Cost: "A restart"}
+
+var slowRunaway = cause.Cure{If: runaway, Fix: "lower_max_num_seqs", Title: "Until then, serve fewer requests at once, and restart in time", Told: "`--max-num-seqs` at half of today's; `ps -o rss= -p {top_pid}` shows in KiB how fast that worker grows.", Cost: "Fewer requests at once"}
 
 func raySmaller(cond func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{If: cond, Fix: "stream_dataset", Title: "Reduce what {top} holds", Told: "Smaller blocks or batches, no `ray.get` of a whole list, `del` what is done; store shared input once with `ray.put`. In Ray Data: fewer rows per block (`override_num_blocks`), a lower `concurrency=`.", Cost: "Some rewriting"}
@@ -35,10 +54,10 @@ var rayCards = []cause.Card{
 		ID: "ray/listed", Kinds: []fact.Kind{fact.RayKilled}, If: listed,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
-		Means:    "This is system memory (RAM), not GPU memory. Ray's list shows that {top} (PID {top_pid}) holds {top_held}[[, and {count} processes called {team} hold {together} together]]. The rest of what is in use is the object store, or programs beside Ray. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}]]; another one may have taken the memory.",
+		Means:    "This is system memory (RAM), not GPU memory. Ray's list shows that {top} (PID {top_pid}) holds {top_held}[[, where others of that name hold {sisters} on average]][[, and {count} processes called {team} hold {together} together]]. The rest of what is in use is the object store, or programs beside Ray. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}]]; another one may have taken the memory.",
 		Not:      rayNot,
 		Cures: []cause.Cure{
-			raySmaller(alone), rayFewerTasks, raySmaller(when.Not(alone)),
+			endRunaway, slowRunaway, raySmaller(when.All(alone, when.Not(runaway))), only(rayFewerTasks, when.Not(runaway)), raySmaller(when.Not(alone)),
 			rayRoom,
 		},
 		Sources: []string{rayGuide, rayStore, "https://docs.ray.io/en/latest/ray-core/patterns/limit-running-tasks.html"},

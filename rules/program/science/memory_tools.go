@@ -122,10 +122,10 @@ var (
 	}, nil)
 	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "executor failed running", "failed to solve: ResourceExhausted"}, cause.Card{
 		Headline: "was refused memory in a RUN step",
-		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Exit code 137 and \"cannot allocate memory\" are the same shortage.",
+		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Steps and targets that build at the same time share it.",
 		Not:      "`docker run --memory`: it does not apply to builds.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory 8 GB; WSL: `memory=8GB` in .wslconfig, then `wsl --shutdown`; a server: swap."),
+			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory: twice what stands there; WSL: the same as `memory=` in .wslconfig, then `wsl --shutdown`; a server: swap. `docker info` prints what there is (Total Memory)."),
 			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=2048`; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
 			do("upgrade_version", "Build on another machine", "a registry", "In CI or on your own machine, then push the image; or one stage at a time: `docker build --target STAGE`."),
 		},

@@ -23,6 +23,18 @@ var HostCards = []cause.Card{
 		Sources: []string{"glibc/elf/dl-load.c", "glibc/elf/dl-map-segments.h"},
 	},
 	{
+		ID: "other/onednn", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"could not create a memory object", "could not create a primitive"},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM in oneDNN, Intel's library for networks on the CPU",
+		Means: "oneDNN makes buffers for the inputs, weights and results of a layer in system memory (RAM), and here it could not make one. The message has no size and, outside of TensorFlow, no reason: nearly always RAM is short, seldom it is a shape that this version cannot handle.",
+		Not:   "Freeing the graphics card: this layer ran on the CPU.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch, the image or the length", Told: "Results of a layer grow with it. If one sample alone fails while much RAM is free, it is the shape or the version.", Cost: "Time, or detail"},
+			{Fix: "close_other_apps", Title: "Look at RAM while it runs", Told: "Task Manager or `free -h`. If it climbs from call to call, results or several models are kept: free them, or restart after a number of calls.", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "Compute without oneDNN", Told: "TensorFlow: `TF_ENABLE_ONEDNN_OPTS=0` in the environment before it is imported; PyTorch: `torch.backends.mkldnn.enabled = False`.", Cost: "Slower"},
+		},
+		Sources: []string{"oneDNN/include/oneapi/dnnl/dnnl.hpp", "oneDNN/include/oneapi/dnnl/dnnl_common_types.h", "tensorflow/core/util/util.cc", "pytorch/torch/backends/mkldnn/__init__.py"},
+	},
+	{
 		ID: "other/pinned", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: pinnedCalls,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused pinned system memory, not the card's[[: {asked}]]",
 		Means: "The call that failed asks the driver for pinned memory: RAM that is kept from being swapped out, for fast copies to the card. The driver answers with the card's words, but the card is not full. Either RAM was short, or pinned memory is limited: by a container, by WSL and Windows (about half of the RAM), by `ulimit -l`.",
