@@ -67,7 +67,7 @@ var tritonShm = cause.Card{
 	Cures: []cause.Cure{
 		{Fix: "raise_shm_size", Title: "Enlarge /dev/shm", Told: "Before the image's name in `docker run`; in Kubernetes mount an emptyDir of `medium: Memory` at /dev/shm:", Kind: "config", Text: "--shm-size={shm}g", Cost: "none"},
 		{Fix: "restart_session", Title: "Or remove what an earlier server left", Told: "Inside the container, while no Triton runs in it, delete `/dev/shm/triton_python_backend_shm_region_*`.", Cost: "free"},
-		{Fix: "lower_num_workers", Title: "Or run fewer instances of the Python models", Told: "In their config.pbtxt:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_CPU } ]", Cost: "fewer requests at once"},
+		{Fix: "lower_num_workers", Title: "Or run fewer instances of the Python models", Told: "In their config.pbtxt:", Kind: "config", Text: "instance_group [ { count: 1 } ]", Cost: "fewer requests at once"},
 	},
 	Sources: []string{"https://github.com/triton-inference-server/python_backend/blob/main/src/shm_manager.cc", "https://github.com/triton-inference-server/python_backend#important-notes"},
 }

@@ -350,7 +350,6 @@ var trtEngineCards = []cause.Card{
 	inTriton,
 	{
 		ID: "tensorrt-llm/runner", Kinds: []fact.Kind{fact.TRTRuntime}, Said: []string{"model_runner_cpp.py"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "was refused graphics memory in an engine that a script runs",
 		Means:    "`ModelRunnerCpp` loads the engine, makes buffers for the batch, beams and lengths of its build, and gives nine tenths of what is free to the KV cache. What is made later has only the rest. The message names no size.",
 		Cures: []cause.Cure{
