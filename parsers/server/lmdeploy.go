@@ -12,7 +12,7 @@ var LMDeploy = text.Parser{
 }.Reading(lmdeployFailures, lmdeployLines, nil)
 
 var lmdeployFailures = []text.Wording{
-	text.On("CUDA runtime error: out of memory", turboMind), text.On("No available slot found for the model", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "xinference", Phase: "startup_check"})),
+	text.On("multimodal model inference out of memory when", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "mindie", Backend: "npu", Phase: "warmup"})), text.On("CUDA runtime error: out of memory", turboMind), text.On("No available slot found for the model", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "xinference", Phase: "startup_check"})),
 	text.On("Unable to initialize shared memory key", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "triton-server", Backend: "cpu"}, 0, 420, text.NewPattern(`eachpythonbackend.{0,120}nospaceleftondevice`))), text.On("Failed to increase the shared memory pool size", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "triton-server", Backend: "cpu"}, 0, 420, text.NewPattern(`sharedmemoryregion.{0,120}nospaceleftondevice`))), text.On("No enough gpu memory for", text.Fails(fact.Failure{Kind: fact.LMDeployCache, Framework: "lmdeploy", Backend: "cuda", Phase: "kv_cache"})),
 	text.On("The available single GPU memory is", text.FailsIf(fact.Failure{Kind: fact.MLCBudget, Framework: "mlc-llm", Phase: "startup_check"},
 		0, 200, text.NewPattern(`gpumemoryis(?<limit>SIZE),whichislessthanthesumofmodelweightsize\((?<weights>SIZE)\)`+

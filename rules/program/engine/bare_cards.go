@@ -104,7 +104,7 @@ var VLLMBareCards = []cause.Card{
 		Cures: []cause.Cure{
 			lookAtCards,
 			{Fix: "use_lower_quant", Title: "While weights load, take smaller ones", Told: "An AWQ, GPTQ or FP8 checkpoint of the same model, or `--tensor-parallel-size` with more cards.", Cost: "slight loss of quality"},
-			{Fix: "lower_gpu_memory_utilization", Title: "After that, lower `--gpu-memory-utilization`", Told: "By 0.05 (0.9 unless set), and `--max-num-batched-tokens` and `--max-num-seqs` by half.", Cost: "a smaller KV cache"},
+			{Fix: "lower_gpu_memory_utilization", Title: "After that, lower `--gpu-memory-utilization`", Told: "By 0.05 (0.9 unless set, 0.92 in 2026 versions), and `--max-num-batched-tokens` and `--max-num-seqs` by half.", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},

@@ -130,7 +130,7 @@ var sglangMoreCards = []cause.Card{
 		Sources: []string{sglangCode + "mem_cache/common.py", sglangCode + "mem_cache/memory_pool.py", sglangCode + "server_args.py"},
 	},
 	{
-		ID: "sglang/retracted-all", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"even after retracting all"},
+		ID: "sglang/retracted-all", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"even after retracting all", "No space left for only one request"},
 		Cause: cause.ContextTooLong, Weight: cause.Decisive,
 		Headline: "ran out of its token pool with one request left",
 		Means:    "A single request takes the whole pool of KV tokens (`max_total_num_tokens` in the start lines): SGLang had put all others back, and there was still no room for its next token. The card's memory is not what was refused.",

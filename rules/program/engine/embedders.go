@@ -10,7 +10,7 @@ import (
 var TEI = program.Program{
 	Name: "tei", Shown: "Text Embeddings Inference", Work: "embedding", Edits: "flags", Language: "rust",
 	Units:   []string{"text-embeddings-inference"},
-	Proofs:  []string{"text_embeddings_router", "text_embeddings_backend", "text_embeddings_core", "text-embeddings-router", "text-embeddings-inference"},
+	Proofs:  []string{"text_embeddings_router", "text_embeddings_backend", "text_embeddings_core", "text-embeddings-router", "text-embeddings-inference", "Model backend is not healthy"},
 	Sources: program.Sources{"text-embeddings-inference/router/src/main.rs": "--auto-truncate --dtype --max-batch-requests --max-batch-tokens --max-client-batch-size --max-concurrent-requests"},
 	Steps: steps{
 		"lower_max_batched_tokens": text("Start it with `--max-batch-tokens 4096` (16384 is the default). Longer texts are cut, so keep it at the longest text that you embed."),

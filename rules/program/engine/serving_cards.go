@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -57,16 +60,30 @@ var trtGraphs = cause.Card{
 // tritonShm is Triton's shared memory for models in Python.
 var tritonShm = cause.Card{
 	ID: "triton-server/python-shm", Kinds: []fact.Kind{fact.SharedSegment}, Said: []string{"triton_python_backend_shm_region", "shared memory pool size for key", "Unable to initialize shared memory key"},
-	Cause: cause.HostMemory, Weight: cause.Decisive,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: shmWanted,
 	Headline: "has too little shared memory (/dev/shm) for its Python models",
-	Means:    "Each instance of a Python model takes a region of /dev/shm at the start, and more for large inputs and outputs. A container has 64 MB of it unless told otherwise. Regions of a server that was killed stay there.",
+	Means:    "Each instance of a Python model takes a region of /dev/shm at the start, and more for large inputs and outputs[[; this one wanted {wants} in all]]. A container has 64 MB of it unless told otherwise. Regions of a server that was killed stay there.",
 	Not:      "More RAM or a larger card: the limit is that of /dev/shm.",
 	Cures: []cause.Cure{
-		{Fix: "raise_shm_size", Title: "Enlarge /dev/shm", Told: "Before the image's name in `docker run`; in Kubernetes mount an emptyDir of `medium: Memory` at /dev/shm:", Kind: "config", Text: "--shm-size=1g --ulimit memlock=-1", Cost: "none"},
+		{Fix: "raise_shm_size", Title: "Enlarge /dev/shm", Told: "Before the image's name in `docker run`; in Kubernetes mount an emptyDir of `medium: Memory` at /dev/shm:", Kind: "config", Text: "--shm-size={shm}g", Cost: "none"},
 		{Fix: "restart_session", Title: "Or remove what an earlier server left", Told: "Inside the container, while no Triton runs in it, delete `/dev/shm/triton_python_backend_shm_region_*`.", Cost: "free"},
-		{Fix: "lower_num_workers", Title: "Or run fewer instances of the Python models", Told: "In their config.pbtxt:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_CPU } ]", Cost: "fewer requests at once"},
+		{Fix: "lower_num_workers", Title: "Or run fewer instances of the Python models", Told: "In their config.pbtxt:", Kind: "config", Text: "instance_group [ { count: 1 } ]", Cost: "fewer requests at once"},
 	},
 	Sources: []string{"https://github.com/triton-inference-server/python_backend/blob/main/src/shm_manager.cc", "https://github.com/triton-inference-server/python_backend#important-notes"},
+}
+
+// shmWanted is the size of the region that Triton wanted, and a /dev/shm of twice that.
+func shmWanted(c *ledger.Case) map[string]string {
+	out, want := map[string]string{"wants": "", "shm": "1"}, int64(0)
+	for _, before := range []string{"' to ", "requested size ("} {
+		if _, rest, ok := strings.Cut(c.Failure.Message, before); ok {
+			fmt.Sscanf(rest, "%d bytes", &want)
+		}
+	}
+	if want > 0 && want < units.TiB {
+		out["wants"], out["shm"] = units.Amount(want), strconv.FormatInt(max(1, (2*want+units.GiB-1)/units.GiB), 10)
+	}
+	return out
 }
 
 // xinferenceMore are Xinference's own refusals, and loads with Transformers.
@@ -216,7 +233,7 @@ var AphroditeCards = []cause.Card{{
 	Said:  []string{"in execute_model", "modeling/sampling/", "modeling/layers/sampler.py", "Engine loop has died", "engine_step"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "ran out of graphics memory on a request, beside its share of the card",
-	Means:    "Weights and KV cache take their share of the card (0.9 unless set) at the start and keep it; what a step computes has only the rest.[[ {asked} was needed, {room} was left.]] Samplers sort all logits of all running requests, so many requests at once need most.",
+	Means:    "Weights and KV cache take their share of the card (0.9 or 0.92 unless set) at the start and keep it; what a step computes has only the rest.[[ {asked} was needed, {room} was left.]] Samplers sort all logits of all running requests, so many requests at once need most.",
 	Not:      "A shorter context alone: the cache keeps its share.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "Added to `aphrodite run`; on a desktop card 0.85:", Kind: "config", Text: "--gpu-memory-utilization 0.85", Cost: "a smaller cache"},

@@ -102,7 +102,7 @@ var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while i
 // vllmRsCards are those of vllm.rs.
 var vllmRsCards = []cause.Card{
 	{
-		ID: "vllm.rs/prompt", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"prefill"},
+		ID: "vllm.rs/prompt", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"prefill", "Prefix cache miss seq", "GPU Kvcache:"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it read a prompt",
 		Means:    "The model was loaded; the driver refused memory while a prompt was computed, and named no size. The KV cache takes its part of the card at start, and a long prompt has only the rest. Without a flash attention kernel that need grows with the square of the length.",

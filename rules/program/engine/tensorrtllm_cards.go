@@ -294,7 +294,7 @@ var trtEngineCards = []cause.Card{
 				{For: "TensorRT-LLM", Text: "`trtllm-build --max_batch_size 8 --max_num_tokens 2048 --max_seq_len 4096`."},
 				{For: "trtexec or ONNX Runtime", Text: "smaller `--maxShapes`, batch 1, and `--memPoolSize=workspace:2048` (MiB; `trt_max_workspace_size` in ONNX Runtime, in bytes)."},
 			}, Cost: "larger inputs are refused"},
-			{Fix: "half_precision", Title: "If it was the weights, build with fewer bits", Told: "A language model: `--use_weight_only` (8 bit, half of 16). trtexec: `--fp16`, half of 32.", Cost: "little quality"},
+			{Fix: "half_precision", Title: "If it was the weights, build with fewer bits", Told: "A language model: `--use_weight_only` for `convert_checkpoint.py` (8 bit, half of 16). trtexec: `--fp16`, half of 32.", Cost: "little quality"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/tensorrt_llm/commands/build.py"},
 	},
@@ -348,6 +348,17 @@ var trtEngineCards = []cause.Card{
 		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
 	},
 	inTriton,
+	{
+		ID: "tensorrt-llm/runner", Kinds: []fact.Kind{fact.TRTRuntime}, Said: []string{"model_runner_cpp.py"},
+		Headline: "was refused graphics memory in an engine that a script runs",
+		Means:    "`ModelRunnerCpp` loads the engine, makes buffers for the batch, beams and lengths of its build, and gives nine tenths of what is free to the KV cache. What is made later has only the rest. The message names no size.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache less: 0.5 instead of 0.9", Told: "For `examples/run.py`, where its `--help` lists it; in your own script an argument of `ModelRunnerCpp.from_dir`:", Kind: "config", Text: "--kv_cache_free_gpu_memory_fraction 0.5", Cost: "fewer tokens at a time"},
+			{Fix: "lower_batch_size", Title: "Or build the engine for less", Told: "A quarter of `--max_batch_size`, half of `--max_input_len`, one beam; without `--gather_context_logits` if you do not read them.", Cost: "longer requests are refused"},
+			{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{"TensorRT-LLM/examples/run.py", "TensorRT-LLM/examples/utils.py", "TensorRT-LLM/tensorrt_llm/commands/build.py"},
+	},
 	{
 		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,

@@ -75,7 +75,7 @@ var options = []option{
 	{"vllm", "--cpu-offload-gb", 5003, 20240723, "0.5.3"}, // #6496
 	{"vllm", "--limit-mm-per-prompt", 5005, 20240823, "0.5.5"},
 	{"vllm", "--mm-processor-kwargs", 6002, 20240925, "0.6.2"},
-	{"vllm", "VLLM_USE_FLASHINFER_SAMPLER", 6004, 20241115, "0.6.4"},
+	{"vllm", "VLLM_USE_FLASHINFER_SAMPLER", 5005, 20240823, "0.5.5"}, // #7137
 	{"vllm", ServeCommand, 6000, 20240904, "0.6.0"},
 	{"vllm", SecondEngine, 8000, 20250318, "0.8.0"},                // prompts are computed in chunks from here on
 	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before

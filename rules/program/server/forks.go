@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -109,7 +110,7 @@ var VLLMTPU = program.Program{
 // VLLMOmni runs several engines, each with a share of its own.
 var VLLMOmni = program.Program{
 	Name: "vllm-omni", Shown: "vLLM-Omni", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs:  []string{"vllm_omni/", "vllm-omni/", "[AsyncOrchestrator] Stage-"},
+	Proofs:  []string{"vllm_omni/", "vllm-omni/", "[AsyncOrchestrator] Stage-", "Model runner: Model loaded successfully", "Model runner: Initialization complete"},
 	Like:    []*program.Program{&VLLM},
 	Sources: program.Sources{"vllm-omni/docs/configuration/stage_configs.md": "--stage-configs-path"},
 	Steps: steps{
@@ -121,7 +122,7 @@ var VLLMOmni = program.Program{
 		"multi_gpu":                    step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 1\n    runtime:\n      devices: \"1\"   # a stage on a card of its own"),
 		"upgrade_version":              step.Paste("shell", "pip install -U vllm-omni"),
 	},
-	Cards: engine.OmniCards,
+	Cards: stage.OmniCards,
 }
 
 // IPEXLLM is Intel's own version of transformers, vLLM and Ollama for Arc.

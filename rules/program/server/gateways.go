@@ -44,7 +44,7 @@ var Xinference = program.Program{
 	Name: "xinference", Shown: "Xinference", Work: "text-inference", Edits: "flags", Language: "python",
 	Commands: []string{"xinference"},
 	Units:    []string{"xinference"},
-	Proofs:   []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "Model actor is out of memory, model id"},
+	Proofs:   []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "[address=0.0.0.0:", "[address=127.0.0.1:", "Model actor is out of memory, model id"},
 	Sources: program.Sources{
 		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
@@ -83,6 +83,17 @@ var Xinference = program.Program{
 			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "needs a free card"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
+	}, {
+		ID: "xinference/graphs", Kinds: onCard, Said: []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in its vLLM engine, about where CUDA graphs are captured",
+		Means:    "The engine under Xinference is vLLM: weights and KV cache take its share of the card (0.9 unless set at launch). CUDA graphs come on top, by its own lines 1 to 3 GiB per card.[[ {asked} was refused.]] Other models on this card, such as an embedding model, have only that rest too.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Told: "Terminate the model first. On the launch page under additional parameters passed to the inference engine, on the command line after your `xinference launch` options:", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
+			{Fix: "enforce_eager", Title: "Or turn CUDA graphs off: `--enforce_eager True`", Told: "In the same place.", Cost: "slower tokens"},
+			typed("kill_stale_process", "Check what else is on the card", "nvidia-smi   # other models: xinference list, then xinference terminate --model-uid UID", "free"),
+		},
+		Sources: []string{"vllm/worker/model_runner.py", "xinference/model/llm/vllm/core.py"},
 	}, {
 		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" && !stage.Profiling(c) },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,

@@ -22,6 +22,7 @@ import (
 // profile runs.
 var VLLM = program.Program{
 	Name: "vllm", Shown: "vLLM", Rank: 80,
+	Proofs:   []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"}, // worker/model_runner.py, to 0.6
 	Commands: []string{"vllm"},
 	Units:    []string{"vllm", "vllm-openai", "vllm-server"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
