@@ -43,13 +43,13 @@ func training(c *ledger.Case) bool { return c.Training() }
 
 // Wan2GP is deepbeepmeep's page for many video models.
 var Wan2GP = program.Program{
-	Name: "wan2gp", Carries: uis.Nested, Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
+	Name: "wan2gp", Carries: append([]string{"wan", "hunyuanvideo"}, uis.Nested...), Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
 	Proofs:  []string{"wgp.py", "Wan2GP/", "Memory Management for the GPU Poor", "-packages/mmgp/"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2GP/docs/CLI.md": "--profile --preload --attention --perc-reserved-mem-max --fp16 --quantize-transformer"},
 	Steps: steps{
 		"lowvram_mode":        leanerProfile,
-		"cpu_offload":         step.Paste("shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3"),
+		"cpu_offload":         leastPinned,
 		"lower_resolution":    step.Paste("ui", "Fewer frames first (81, then 49), then 480p; longer clips with Sliding Windows"),
 		"vae_tiling":          step.Paste("ui", "Configuration, Performance: VAE Tiling on, at the smallest tile"),
 		"use_lower_quant":     step.Paste("shell", "python wgp.py --quantize-transformer True --profile 4"),
@@ -62,7 +62,7 @@ var Wan2GP = program.Program{
 			Headline: "ran out of system memory (RAM), not graphics memory",
 			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 3 need the most RAM, and pinned (reserved) memory comes on top.",
 			Cures: []cause.Cure{
-				cure("lowvram_mode", "Use the profile that needs the least RAM (5)", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3", "Slower."),
+				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
 				managePage,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
@@ -74,7 +74,8 @@ var Wan2GP = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, check in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models this is often enough.", Cost: "Free."},
 				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
-				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", Cost: "Slower."},
+				{Fix: "upgrade_version", Title: "Update WanGP", If: firstWanGP, Told: "This traceback is of a version before April 2025 (`gradio_server.py`). In its folder:", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
+				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Steps: leastPinned, Cost: "Slower."},
 				{Fix: "upgrade_version", Title: "Go back to the previous NVIDIA driver", Told: "If the same settings worked before a driver update: install the older one clean (581.80 in place of 591.44 in one report).", Cost: "Half an hour."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
@@ -112,12 +113,27 @@ func profile(c *ledger.Case) string {
 	return s.Value
 }
 
+// firstWanGP: its page was gradio_server.py until wgp.py replaced it in April
+// 2025; that one has --profile and does not have --perc-reserved-mem-max.
+func firstWanGP(c *ledger.Case) bool { return framed(c, "gradio_server.py") }
+
+// leastPinned is the profile that keeps and pins the least.
+func leastPinned(c *ledger.Case) []step.Step {
+	if firstWanGP(c) {
+		return []step.Step{{Kind: "shell", Text: "python gradio_server.py --profile 5"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2"}}
+}
+
 // leanerProfile is the next profile with less on the card (wgp.py,
 // memory_profile_choices), in the reader's own command.
 func leanerProfile(c *ledger.Case) []step.Step {
 	next := map[string]string{"": "4.5", "1": "2", "2": "4", "3": "4", "3.5": "4", "4": "4.5"}[profile(c)]
 	if next == "" {
 		next = "5"
+	}
+	if firstWanGP(c) { // it had whole numbers only
+		return []step.Step{{Kind: "shell", Text: "python gradio_server.py --profile 5"}}
 	}
 	own := step.Typed(c, "wgp.py")
 	return []step.Step{{Kind: "shell", Text: "python wgp.py " + step.Edited(c, own, step.Change{Flag: "--profile", Value: next}, step.Change{Flag: "--preload", Drop: true})}}

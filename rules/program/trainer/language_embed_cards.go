@@ -73,7 +73,7 @@ var embedCards = []cause.Card{
 			{Fix: "kill_stale_process", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) == 0 }, Title: "See what holds the card, and give it less memory", Cost: "free", Steps: whoHolds, Told: "A language model server: a shorter context or fewer layers on the card (llama.cpp `-c`, `-ngl`), a lower `--gpu-memory-utilization` (vLLM), or stop it while you index. End what is old and yours."},
 			{Fix: "select_gpu", Title: "Use another card", Cost: "needs one", Told: "`device=\"cuda:1\"` in the same place."},
 		},
-		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.md"},
+		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.mdx"},
 	},
 	{
 		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},

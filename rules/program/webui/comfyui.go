@@ -24,12 +24,12 @@ var ComfyUI = program.Program{
 	Units:   []string{"comfyui"},
 	Carries: append([]string{"wan", "hunyuanvideo", "cogvideo", "omnigen", "a1111"}, pictures.Nested...), // in node packs, some with modules/processing.py
 	Work:    "image-generation", Edits: "flags", Language: "python",
-	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention --use-quad-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI",
-		"comfy/model_management.py", "loaded completely ", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
+		"comfy/model_management.py", "comfy/ldm/", "comfy/ops.py", "loaded completely ", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
 	Beside: map[string][]string{
 		"Error occurred when executing": {":"},

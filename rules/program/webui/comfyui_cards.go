@@ -314,7 +314,8 @@ var comfyCore = []cause.Card{
 		Not:      "`--lowvram`, fp8 files, closing programs: one request is larger than the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Scale the input image down, or lower the resolution", Told: "Image to image: Scale Image to Total Pixels, 1.0 megapixels, behind Load Image. Text to image: half the width and height in the Empty Latent node, batch_size 1. Video: fewer frames first.", Cost: "Less detail; upscale afterwards in tiles."},
-			{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."},
+			{Fix: "efficient_attention", Title: "Use sub-quadratic attention", If: pytorchAttends, Told: "The traceback runs through PyTorch's attention; this one works in pieces:", Steps: comfyStart("", step.Change{Flag: "--use-quad-cross-attention"}, step.Change{Flag: "--use-pytorch-cross-attention", Drop: true}, step.Change{Flag: "--use-split-cross-attention", Drop: true}), Cost: "Slower."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention", If: when.Not(pytorchAttends), Cost: "None; usually faster."},
 			{Fix: "upgrade_version", Title: "Update PyTorch and the driver", Told: "Fused kernels for Intel and AMD cards came with later versions of both.", Cost: "Half an hour.", If: func(c *ledger.Case) bool { return c.Backend != "cuda" }},
 			comfyTiles,
 		},
@@ -366,4 +367,9 @@ func retriedEncoding(c *ledger.Case) string {
 		return "first the whole input, then in tiles"
 	}
 	return ""
+}
+
+// pytorchAttends: PyTorch's attention is on (comfy/ldm/modules/attention.py).
+func pytorchAttends(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Function == "attention_pytorch" })
 }

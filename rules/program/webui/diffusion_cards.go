@@ -231,7 +231,7 @@ func networkSize(c *ledger.Case) map[string]string {
 	return out
 }
 
-var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn on partial loading", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
+var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn on partial loading", Told: "In `invokeai.yaml` (5.6 and later; on by default from 6.13 on), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
 
 // invokeOthers has a way to need less in the last step, where it needs most.
 func invokeOthers() cause.Card {
@@ -260,7 +260,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	{
 		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not make room for a model on the card",
-		Means:    "InvokeAI's model cache could not fit the model beside the working memory that it keeps free. Partial loading is a setting since 5.6, and on by default in newer releases.",
+		Means:    "InvokeAI's model cache could not fit the model beside the working memory that it keeps free. Partial loading is a setting since 5.6, and on by default since 6.13.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			invokePartialCure,

@@ -42,6 +42,19 @@ func kohyaSD1(c *ledger.Case) bool {
 		})
 }
 
+// kohyaEight loads the base at 8 bit. Only scripts that train a LoRA read
+// --fp8_base; of those Anima's turns it off and HunyuanImage's has --fp8_scaled
+// in its place (anima_train_network.py, hunyuan_image_train_network.py).
+func kohyaEight(c *ledger.Case) []step.Change {
+	switch {
+	case c.Near("hunyuan_image_train_network"):
+		return []step.Change{{Flag: "--fp8_scaled"}}
+	case c.Near("train_network") && !c.Near("anima_train_network"):
+		return []step.Change{{Flag: "--fp8_base"}}
+	}
+	return nil
+}
+
 // kohyaSwapped are the blocks to swap that the trainer's guide names by card.
 func kohyaSwapped(c *ledger.Case) string {
 	switch t := c.Total; {
@@ -69,16 +82,16 @@ var (
 		Fix: "cpu_offload", Title: "Cache latents, train the UNet only", Cost: "No text encoder training; with cached text encoder outputs no caption shuffling.",
 		Steps: func(c *ledger.Case) []step.Step {
 			changes := []step.Change{{Flag: "--cache_latents_to_disk"}, {Flag: "--network_train_unet_only"}}
-			if !kohyaSD1(c) {
+			if len(c.Facts.Code) > 0 && !kohyaSD1(c) { // without a traceback the script is not known
 				changes = append(changes, step.Change{Flag: "--cache_text_encoder_outputs_to_disk"})
 			}
 			return kohyaAdds(changes...)(c)
 		},
 	}
 	kohyaSwap = cause.Cure{
-		Fix: "offload_optimizer", Title: "Turn on `--fp8_base` and `--blocks_to_swap`", Cost: "Slower; needs 32 GB of RAM or more.",
+		Fix: "offload_optimizer", Title: "Swap blocks to RAM: `--blocks_to_swap`", Cost: "Slower; needs 32 GB of RAM or more; not with `--cpu_offload_checkpointing`.",
 		Steps: func(c *ledger.Case) []step.Step {
-			return kohyaAdds(step.Change{Flag: "--fp8_base"}, step.Change{Flag: "--blocks_to_swap", Value: kohyaSwapped(c)})(c)
+			return kohyaAdds(append(kohyaEight(c), step.Change{Flag: "--blocks_to_swap", Value: kohyaSwapped(c)}, step.Change{Flag: "--cpu_offload_checkpointing", Drop: true})...)(c)
 		},
 	}
 	kohyaRes = cause.Cure{
@@ -106,7 +119,9 @@ var kohyaCards = webui.OfCard([]cause.Card{
 		Not:      "A smaller training batch: the samples do not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Make smaller sample images, or none", Told: "In the sample prompt file, after each prompt: `--w 512 --h 512`. Without `--sample_prompts` none are made.", Cost: "Smaller previews."},
-			{Fix: "cpu_offload", Title: "Leave more free for them: `--fp8_base`, cached latents", Steps: kohyaAdds(step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--network_train_unet_only"}, step.Change{Flag: "--fp8_base"}), Cost: "No text encoder training; slightly less exact."},
+			{Fix: "cpu_offload", Title: "Leave more free for them: cached latents", Steps: func(c *ledger.Case) []step.Step {
+				return kohyaAdds(append(kohyaEight(c), step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--network_train_unet_only"})...)(c)
+			}, Cost: "No text encoder training; slightly less exact."},
 			{Fix: "restart_session", Title: "Make the samples afterwards, in a UI", Told: "Train without `--sample_prompts`, with `--save_every_n_epochs 1`, and try the saved LoRAs in ComfyUI or Forge.", Cost: "No previews while it trains."},
 		},
 		Sources: []string{kohyaCode + "library/train_util.py"},
@@ -114,10 +129,10 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	{
 		ID: "kohya/flux", Kinds: webui.OnCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while training a large base model",
-		Means:    "The base model fills much of the card (FLUX: 12 billion parameters, 24 GB at 16 bit, 12 at 8)[[, which has {total}]]; activations, gradients and optimizer state come on top. sd-scripts can load the base in 8 bit and swap blocks to RAM.",
+		Means:    "The base model fills much of the card (FLUX: 12 billion parameters, 24 GB at 16 bit, 12 at 8)[[, which has {total}]]; activations, gradients and optimizer state come on top. sd-scripts can swap blocks of it to RAM and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
 		Cures:    []cause.Cure{kohyaSwap, kohyaCache, {Fix: "lower_resolution", Title: "Lower the resolution", Told: "For example `--resolution 512,512`.", Cost: "Less detail learned."}},
-		Sources:  []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/flux_train_network.md"},
+		Sources:  []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/flux_train_network.md", kohyaCode + "hunyuan_image_train_network.py", kohyaCode + "anima_train_network.py"},
 	},
 	{
 		ID: "kohya/full-tune", Kinds: webui.OnCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
@@ -169,7 +184,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet", "avr_loss="}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
 		Means:    "Activations grow with batch size and resolution; buckets can make some batches larger, so it can fail long after the start. Gradient checkpointing usually saves most, if it is not on.",
 		Not:      "Fewer steps: each needs the same.",

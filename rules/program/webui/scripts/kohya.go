@@ -25,7 +25,7 @@ var Kohya = program.Program{
 	},
 	Proofs: []string{
 		"train_network.py", "sdxl_train.py", "sdxl_train_network.py", "flux_train", "create LoRA for U-Net:", "sd-scripts", "kohya_ss",
-		"num train images * repeats",
+		"num train images * repeats", "avr_loss=",
 	},
 	Beside: map[string][]string{
 		"flux_train": {".py"},
@@ -53,7 +53,7 @@ var Kohya = program.Program{
 		"gradient_checkpointing": kohya("--gradient_checkpointing"),
 		"lower_batch_size":       kohya("--train_batch_size 1 --gradient_accumulation_steps 4"),
 		"lower_resolution":       kohya("--resolution 512,512 --max_bucket_reso 768"),
-		"cpu_offload":            kohya("--cache_latents --cache_latents_to_disk --network_train_unet_only  # Flux and SD3 also: --blocks_to_swap 18 --fp8_base"),
+		"cpu_offload":            kohya("--cache_latents --cache_latents_to_disk --network_train_unet_only  # Flux and SD3 also: --blocks_to_swap 18"),
 		"use_lora":               step.Paste("text", "Train a LoRA (train_network.py, sdxl_train_network.py) instead of all weights (fine_tune.py, sdxl_train.py)."),
 		"lower_num_workers":      kohya("--max_data_loader_n_workers 0"),
 		"use_lower_quant":        kohya("--fp8_base"),

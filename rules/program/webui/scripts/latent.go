@@ -1,11 +1,14 @@
 package scripts
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const magicQuill = "https://github.com/robbyant-research/MagicQuill/issues/"
@@ -49,7 +52,7 @@ var latentHalf = cause.Cure{
 // what was built on it. Programs with a page contain it too.
 var LatentDiffusion = program.Program{
 	Name: "latent-diffusion", Shown: "Stable Diffusion", Work: "image-generation", Edits: "code", Language: "python", Script: "latent-diffusion-script", TakenFor: []string{"a1111"},
-	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py", "scripts/txt2img.py", "scripts/img2img.py"},
+	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py", "scripts/txt2img.py", "scripts/img2img.py", "Loading model from models/ldm/"},
 	Cards: webui.OfCard([]cause.Card{
 		{
 			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -92,6 +95,19 @@ var LatentDiffusion = program.Program{
 				{Fix: "lower_batch_size", Title: "One image at a time, at a lower resolution", Told: "Add these to your command (multiples of 64; 448 has 0.77 of the pixels of 512):", Kind: "shell", Text: "python scripts/txt2img.py --n_samples 1 --n_iter 1 --H 448 --W 448", Cost: "A smaller image."},
 				latentHalf,
 				{Fix: "efficient_attention", Title: "Use a memory-efficient attention", Told: "Install xformers, where the code uses it (2023 and later); or use the checkpoint in ComfyUI, Forge or diffusers, which have it built in.", Cost: "None; faster."},
+			},
+			Sources: []string{compVis},
+		},
+		{
+			ID: "latent-diffusion/ram", Kinds: slices.Concat(webui.InRAM, webui.Killed), Said: []string{"Loading model from ", "load_model_from_config"}, If: func(c *ledger.Case) bool { return notOnUI(c) && !c.Training() }, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM) while it loaded its checkpoint",
+			Means:    "The script reads the whole checkpoint into RAM and builds the model there at 32 bit before it goes to the card. For a moment both are in RAM: twice the file (4 GB for SD 1.4, 5.7 for text2img-large).",
+			Not:      "A smaller image, fewer samples: nothing was sampled yet.",
+			Cures: []cause.Cure{
+				{Fix: webui.MoreSwap.Fix, Title: webui.MoreSwap.Title, Kind: webui.MoreSwap.Kind, Text: webui.MoreSwap.Text, Cost: webui.MoreSwap.Cost, If: when.Not((*ledger.Case).Windows)},
+				{Fix: webui.LetWindowsPage.Fix, Title: webui.LetWindowsPage.Title, Told: webui.LetWindowsPage.Told, Cost: webui.LetWindowsPage.Cost, If: (*ledger.Case).Windows},
+				webui.CloseForRAM,
+				{Fix: "use_mmap", Title: "Read the checkpoint from disk as it is needed", Told: "In `load_model_from_config` of the script, with PyTorch 2.1 or later:", Kind: "python", Text: "pl_sd = torch.load(ckpt, map_location=\"cpu\", mmap=True)", Cost: "None; only files written by PyTorch 1.6 or later."},
 			},
 			Sources: []string{compVis},
 		},

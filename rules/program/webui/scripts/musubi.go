@@ -1,0 +1,105 @@
+package scripts
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+const musubiCode = "https://github.com/kohya-ss/musubi-tuner/blob/main/"
+
+// Musubi is kohya's trainer for video models and newer picture models. It shows
+// the progress of sd-scripts; size and batch stand in a file of its own.
+var Musubi = program.Program{
+	Name: "musubi-tuner", Shown: "Musubi Tuner", Carries: []string{"kohya", "wan", "hunyuanvideo", "framepack"},
+	Work: "video-generation", Edits: "flags", Language: "python",
+	Proofs: []string{"musubi_tuner/", "musubi-tuner/", "hv_train_network.py", "wan_train_network.py", "qwen_image_train", "fpack_train_network.py", "flux_kontext_train_network.py", "zimage_train"},
+	Sources: program.Sources{
+		"musubi-tuner/src/musubi_tuner/training/parser_common.py":                "--blocks_to_swap --fp8_base --gradient_checkpointing --optimizer_type",
+		"musubi-tuner/src/musubi_tuner/qwen_image_train_network.py":              "--fp8_scaled",
+		"musubi-tuner/src/musubi_tuner/cache_latents.py":                         "--batch_size",
+		"musubi-tuner/src/musubi_tuner/cache_text_encoder_outputs.py":            "--fp8_llm",
+		"musubi-tuner/src/musubi_tuner/wan_cache_text_encoder_outputs.py":        "--fp8_t5",
+		"musubi-tuner/src/musubi_tuner/qwen_image_cache_text_encoder_outputs.py": "--fp8_vl",
+		"musubi-tuner/docs/dataset_config.md":                                    "batch_size resolution target_frames",
+	},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"cpu_offload":            kohya("--blocks_to_swap 16"),
+		"gradient_checkpointing": kohya("--gradient_checkpointing"),
+		"optimizer_8bit":         kohya("--optimizer_type adamw8bit"),
+		"lower_batch_size":       step.Paste("config", "# the dataset's .toml\nbatch_size = 1"),
+		"lower_resolution":       step.Paste("config", "# the dataset's .toml; then cache the latents again\nresolution = [640, 384]"),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:         cause.InOrder("cpu_offload", "lower_resolution", "lower_batch_size", "gradient_checkpointing", "optimizer_8bit"),
+		cause.ModelTooLarge:         cause.InOrder("cpu_offload", "close_other_apps", "lower_resolution"),
+		cause.TrainingStateTooLarge: cause.InOrder("cpu_offload", "optimizer_8bit", "gradient_checkpointing", "lower_resolution"),
+		cause.HostMemory:            webui.HostRemedies,
+	},
+	Titles: map[string]string{"cpu_offload": "Swap blocks to RAM: `--blocks_to_swap`"},
+	Costs:  map[string]string{"cpu_offload": "Slower; 64 GB of RAM are recommended."},
+	Cards:  musubiCards,
+}
+
+// musubiEight loads the base at 8 bit: scripts that train a LoRA can, and all of
+// these but HunyuanVideo's scale it.
+func musubiEight(c *ledger.Case) []step.Change {
+	switch {
+	case !c.Near("train_network"):
+		return nil
+	case c.Near("hv_train_network"):
+		return []step.Change{{Flag: "--fp8_base"}}
+	}
+	return []step.Change{{Flag: "--fp8_base"}, {Flag: "--fp8_scaled"}}
+}
+
+// musubiAdds is a line of options for the end of the reader's command.
+func musubiAdds(c *ledger.Case, changes ...step.Change) []step.Step {
+	return []step.Step{{Kind: "text", Text: "At the end of the command:"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
+}
+
+var musubiSmaller = cause.Cure{
+	Fix: "lower_resolution", Title: "Train at a lower resolution, on fewer frames", Told: "In the dataset's .toml: smaller `resolution`, fewer `target_frames`, `batch_size = 1`; then cache the latents again.", Cost: "Less detail learned.",
+}
+
+var musubiCards = webui.OfCard([]cause.Card{
+	{
+		ID: "musubi-tuner/caching", Kinds: webui.OnCard, Said: []string{"cache_latents.py", "cache_text_encoder_outputs.py", "encode_and_save_batch"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] while it cached the data set",
+		Means:    "Before the training a VAE encodes images and clips, and the text encoder their captions[[; {mine} of {total} was in use]]. Clips need most: all frames of one go through together.",
+		Not:      "`--blocks_to_swap`: these scripts load no model to be trained.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Cache one item at a time", Told: "At the end of the caching command:", Kind: "config", Text: "--batch_size 1", Cost: "Slower, once."},
+			{Fix: "load_in_8bit", Title: "If it is the text encoder: load it at 8 bit", Told: "HunyuanVideo and FramePack `--fp8_llm`, Wan `--fp8_t5`, Qwen-Image `--fp8_vl`.", Cost: "Hardly any loss of quality."},
+			musubiSmaller,
+		},
+		Sources: []string{musubiCode + "src/musubi_tuner/cache_latents.py", musubiCode + "docs/dataset_config.md", musubiCode + "docs/wan.md", musubiCode + "docs/qwen_image.md"},
+	},
+	{
+		ID: "musubi-tuner/step", Kinds: webui.OnCard, Said: []string{"train_network", "qwen_image_train", "zimage_train", "hv_train", "musubi_tuner/training", "accelerator.backward"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Means:    "The base model fills most of a card, and activations come on top. By its guide a LoRA of Qwen-Image takes 42 GB, 30 with the base at 8 bit, 24 with 16 blocks swapped to RAM, 12 with 45.",
+		Not:      "A smaller rank alone: the base model is many times larger.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Swap more blocks to RAM: `--blocks_to_swap`", Steps: func(c *ledger.Case) []step.Step {
+				return musubiAdds(c, append(musubiEight(c), step.Change{Flag: "--blocks_to_swap", Value: "16"})...)
+			}, Cost: "Slower; 64 GB of RAM are recommended; the highest number differs by model."},
+			musubiSmaller,
+			{Fix: "optimizer_8bit", Title: "Turn on checkpointing and 8-bit Adam", Told: "What of these is not on yet:", Kind: "config", Text: "--gradient_checkpointing --optimizer_type adamw8bit", Cost: "Slower; hardly any loss of quality."},
+		},
+		Sources: []string{musubiCode + "docs/qwen_image.md", musubiCode + "src/musubi_tuner/training/parser_common.py"},
+	},
+	{
+		ID: "musubi-tuner/ram", Kinds: append(webui.InRAM[:len(webui.InRAM):len(webui.InRAM)], webui.Killed...), Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of system memory (RAM), not VRAM",
+		Means:    "Models pass through RAM, and blocks that are swapped stay there. Its guide recommends 64 GB; 32 with swap may do.",
+		Not:      "More blocks to swap: that needs more RAM.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Swap fewer blocks", Told: "A lower `--blocks_to_swap`, as far as the card allows; the base at 8 bit (`--fp8_base`) halves them.", Cost: "More VRAM."},
+			webui.LetWindowsPage, webui.MoreSwap, webui.CloseForRAM,
+		},
+		Sources: []string{musubiCode + "README.md", musubiCode + "docs/qwen_image.md"},
+	},
+})
