@@ -97,9 +97,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if !ok {
 			continue
 		}
-		if n > last[h.Word] {
-			rises[h.Word]++
-		} else {
+		if rises[h.Word]++; n <= last[h.Word] {
 			rises[h.Word] = 0
 		}
 		last[h.Word] = n
@@ -116,9 +114,10 @@ const barWidth = 60
 // done reads how many steps of all a progress bar has counted:
 // "78/300[6:31:33<".
 func done(bar string) (n, all int) {
-	open := strings.LastIndexByte(bar, '[')
-	if open < 0 {
-		return 0, 0
+	open := max(strings.LastIndexByte(bar, '['), 0)
+	if head, counted := strings.CutSuffix(bar[:open], "it"); counted { // of an unknown length
+		n, _ = strconv.Atoi(head[numberStart(head, len(head)):])
+		return n, 0
 	}
 	slash := strings.LastIndexByte(bar[:open], '/')
 	if slash < 0 {

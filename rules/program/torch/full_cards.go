@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -19,7 +20,7 @@ func training(c *ledger.Case) bool { return c.Training() }
 
 // mineFirst is for a message that shows no total and much of this program's own.
 var mineFirst = cause.Cure{
-	Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce,
+	Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce,
 	If: func(c *ledger.Case) bool { return c.Mine.Bytes > 2*units.GiB && !ledger.Before2020(c) },
 }
 
@@ -67,13 +68,15 @@ var fullCards = []cause.Card{
 		Means:    "This program held {mine} of {total}, and not all weights were there yet; the {asked} that was refused was only the next piece.[[ Other programs and CUDA itself hold {others} at most.]]",
 		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
+			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "The weights are in 16 bit or less already, so the other way is the program's option for block swap, offloading or low VRAM (`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers)."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Instead of `.to(\"cuda\")`. If that is still too much: `enable_sequential_cpu_offload()`, which is much slower. In somebody else's program: its option for offloading or low VRAM.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
-			{Fix: "half_precision", If: when.Not(ownModel), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "half_precision", If: when.Not(when.Any(ownModel, cures.NarrowAlready)), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			restartFirst,
 			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "Check what this process holds before the model", Cost: "free", Told: "An earlier model, a checkpoint or a data set may be on the card. If this is not near 0, `del` it, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
-			{Fix: "half_precision", If: when.All(ownModel, when.Not(halved)), Title: "Otherwise: 16 bit, or a smaller model", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, if it is only used; for training, fewer layers or channels."},
-			cures.SmallerModel,
-			{Fix: "cpu_offload", Title: "Leave part of the model in system memory (RAM)", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
+			{Fix: "half_precision", If: when.All(ownModel, when.Not(cures.NarrowAlready)), Title: "Otherwise: 16 bit, or a smaller model", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, if it is only used; for training, fewer layers or channels."},
+			onlyIf(when.Not(when.Any((*ledger.Case).Training, ownModel, cures.NarrowAlready)), cures.SmallerModel),
+			{Fix: "use_smaller_model", If: cures.NarrowAlready, Title: "Or use a smaller model, or a GPU with more memory", Cost: "some quality, or money", Told: "A smaller variant, or a file of it in fewer bits (GGUF, 4 bit) where the program reads one."},
+			{Fix: "cpu_offload", If: when.Not(cures.NarrowAlready), Title: "Leave part of the model in system memory (RAM)", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -115,7 +118,7 @@ var fullCards = []cause.Card{
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already: one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			loosePieces, looseBefore, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.KeptInLoop,
+			loosePieces, looseBefore, cures.HalveStep, cures.LessToo, halveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -124,7 +127,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "A training step does not fit. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -136,21 +139,21 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "A model server: load a quantized checkpoint", Cost: "little quality", Told: "FP8 or INT8 takes half of 16 bit, AWQ or GPTQ in 4 bit about a quarter. A server that quantizes while it loads may need the 16-bit weights first, so take a checkpoint that is stored quantized."},
 			{Fix: "multi_gpu", Title: "Or split it over more GPUs", Cost: "more GPUs", Told: "vLLM `--tensor-parallel-size 2`, SGLang `--tp 2`."},
-			{Fix: "lower_batch_size", Title: "A script of your own: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "A script of your own: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 		}, Figures: besides,
 		Sources: []string{"pytorch/torch/utils/_device.py", "vllm/vllm/model_executor/model_loader/loader.py", "sglang/python/sglang/srt/model_loader/loader.py"},
 	},
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
+		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]][[ {table}]] Whether its model or its work is too large the log does not show.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
+		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
-		Headline: "ran out of memory on a {card} card that it shares",
+		Headline: "ran out of memory on {its} {card} card",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It lacked {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
@@ -166,7 +169,7 @@ var fullCards = []cause.Card{
 			{Fix: "select_gpu", Title: "Check whether ranks share a GPU, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
 			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},
 			noCopy,
-			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
 		},
 		Figures: cures.Scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
 	},
@@ -178,7 +181,7 @@ var fullCards = []cause.Card{
 			{Fix: "kill_stale_process", Title: "Check whether the other processes are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
 			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
 			noCopy,
-			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading, cures.SmallCard)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading, cures.SmallCard)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
 		},
 		Figures: cures.Scene, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},
@@ -202,12 +205,6 @@ func builtThere(c *ledger.Case) bool {
 // restartFirst is for a model of one's own in a notebook, whose cells before may
 // hold another.
 var restartFirst = cause.Cure{Fix: cures.RuntimeFirst.Fix, Title: cures.RuntimeFirst.Title, Cost: cures.RuntimeFirst.Cost, Told: cures.RuntimeFirst.Told, If: func(c *ledger.Case) bool { return ownModel(c) && c.Signal("notebook") != nil }}
-
-// halved: the line converts to 16 bit already.
-func halved(c *ledger.Case) bool {
-	f := ledger.OwnFrame(c)
-	return f != nil && (strings.Contains(f.Source, ".half()") || strings.Contains(f.Source, "float16") || strings.Contains(f.Source, "bfloat16"))
-}
 
 // pipelined: the program says that it makes a pipeline, as image programs do.
 func pipelined(c *ledger.Case) bool {
@@ -261,6 +258,13 @@ func besides(c *ledger.Case) map[string]string {
 	figures["outside"] = "CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run"
 	if cures.Listed(c) {
 		figures["outside"] = "the processes that the message lists"
+	}
+	figures["table"], figures["its"] = "", "its"
+	if cures.Listed(c) || c.Others.Bytes > 2*units.GiB {
+		figures["its"] = "a shared"
+	}
+	if d := room.LittleInTable(c); d != nil {
+		figures["table"] = "The pasted table shows " + d.Used.String() + " in use: when it was made, others held no more."
 	}
 	figures["last"] = ", so the " + c.Asked.String() + " that was refused is only the last of many requests"
 	if c.Asked.Bytes*8 > c.Total.Bytes {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
@@ -15,11 +14,8 @@ import (
 // keptOld is for a PyTorch so old that little else is to be had.
 var keptOld = cause.Cure{Fix: "detach_accumulated", If: ledger.Before2020, Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
 
-// halveOld is cures.HalveOld with the script's own sizes.
-var halveOld = cause.Cure{
-	Fix: cures.HalveOld.Fix, Title: cures.HalveOld.Title, Cost: cures.HalveOld.Cost, If: cures.HalveOld.If,
-	Ways: append([]cause.Way{{For: fix.Training, Text: "{less}"}}, cures.HalveOld.Ways[1:]...),
-}
+// halveOld is for a PyTorch before autocast and inference_mode.
+var halveOld = cures.HalveOld
 
 // boundFirst is boundLargest where samples vary in length by their nature.
 var boundFirst = cause.Cure{Fix: boundLargest.Fix, If: varies, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
@@ -45,7 +41,7 @@ func lateFigures(c *ledger.Case) map[string]string {
 // figures.
 func driverFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	if out["later"] = cures.Kept; ledger.Before2020(c) {
+	if out["later"] = out["kept"]; ledger.Before2020(c) {
 		out["later"] = "" // keptOld says it
 	}
 	if out["doing"] == "" && ledger.FailedAt(c, "backward") != nil {
@@ -53,3 +49,6 @@ func driverFigures(c *ledger.Case) map[string]string {
 	}
 	return out
 }
+
+// countless: a PyTorch before 0.4, which has no torch.cuda.memory_allocated().
+func countless(c *ledger.Case) bool { v := code.Latest(c); return v != 0 && v < 4 }

@@ -18,17 +18,17 @@ import (
 // Cures by what decides the size of an operation.
 var (
 	fewerPixels = cause.Cure{
-		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower",
+		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_pixels}]]",
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or crops of half the width and height: a quarter."},
-			{For: fix.Using, Text: "run it under `torch.inference_mode()`, one input at a time; scale a large image or volume down, or work in tiles."},
+			{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or crops of half the width and height: a quarter."},
+			{For: fix.Using, Text: "{run} it under `torch.inference_mode()`, one input at a time; scale a large image or volume down, or work in tiles."},
 		},
 	}
 	fewerRows = cause.Cure{
-		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower",
+		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_rows}]]",
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter samples; gradient accumulation keeps the result."},
-			{For: fix.Using, Text: "run it under `torch.inference_mode()`, and loop over pieces: `[f(part) for part in x.split(1024)]`."},
+			{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or shorter samples; gradient accumulation keeps the result."},
+			{For: fix.Using, Text: "{run} it under `torch.inference_mode()`, and loop over pieces: `[f(part) for part in x.split(1024)]`."},
 		},
 	}
 	halfBits = cause.Cure{
@@ -49,7 +49,7 @@ var (
 	}
 	// smallerType is for a tensor that a line makes or moves.
 	smallerType = cause.Cure{
-		Fix: "half_precision", Title: "Use a smaller data type, if it is 32 bit", Cost: "precision",
+		Fix: "half_precision", If: when.Not(cures.NarrowAlready), Title: "Use a smaller data type, if it is 32 bit", Cost: "precision",
 		Told: "`float16` takes half of `float32`; images fit `uint8`, masks `bool`, most indices `int32`.",
 	}
 	// noGraph is for a step of a program that may only use its model.
@@ -113,13 +113,19 @@ var operationCards = []cause.Card{
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size or the longest text", Cost: "slower, or texts are cut", Told: "[[{fits} ]]Pad to the longest text of a batch, not to a fixed length.",
 			Ways: []cause.Way{{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation; the evaluation has a batch size of its own."}, {For: fix.Using, Text: "one prompt at a time under `torch.inference_mode()`, shorter prompts."}}},
 		onlyIf(halfBits.If, halfBits), checkpointed, checkpointOpen),
+	operationCard("softmax", "in a softmax",
+		"Its result is as large as its input: the scores of attention (batch x heads x length x length), or those of classes (rows x classes). Training stores it for the backward pass.",
+		fewerRows, cause.Cure{Fix: "efficient_attention", Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
+		halfBits, checkpointed, halfWeights, shapesOfLine),
 	operationCard("concatenation", "in a concatenation of tensors",
-		"The result is a new tensor beside its parts, so for a moment both exist: twice the memory. If the parts come from a loop, such as the results of all batches, they grow with the data set.",
-		cause.Cure{Fix: "detach_accumulated", Title: "If they come from a loop: move each result to RAM", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},
-		fewerRows, halfBits, halfWeights),
+		"The result is a new tensor beside its parts, so for a moment both exist: twice the memory.[[ {joined}]]",
+		onlyIf(operation.AlongFeatures, fewerRows),
+		cause.Cure{Fix: "detach_accumulated", If: when.Not(operation.AlongFeatures), Title: "If they come from a loop: move each result to RAM", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},
+		onlyIf(when.Not(operation.AlongFeatures), fewerRows), halfBits, halfWeights, shapesOfLine),
 	operationCard("creation", "in creating a new tensor",
 		"The line itself gives the size: the product of the shape, times 4 bytes (2 in 16 bit).",
-		shapesOfLine, inPieces, smallerType),
+		shapesOfLine, inPieces, smallerType,
+		cause.Cure{Fix: "lower_resolution", Title: "Use a smaller input or fewer rows", Cost: "detail", Told: "Where both sizes of the shape grow with the input, half of it takes a quarter; of an image half the width and height a sixteenth."}),
 	operationCard("repetition", "in copying a tensor",
 		"That makes one or more full copies beside the original. `expand` and broadcasting use the same values without a copy.",
 		cause.Cure{Fix: "fix_shape", Title: "Broadcast instead of repeating", Cost: "none", Told: "`x.expand(n, -1)` or `x[:, None]` instead of `repeat`; use in-place operations where the old values are not needed."},
@@ -214,7 +220,10 @@ func gradientsOff(c *ledger.Case) bool {
 func recording(c *ledger.Case) map[string]string {
 	figures := logitFigures(c)
 	maps.Copy(figures, cures.Scene(c))
-	figures["recording"], figures["times"] = "", ""
+	figures["recording"], figures["times"], figures["joined"] = "", "", "If the parts come from a loop, such as the results of all batches, they grow with the data set."
+	if operation.AlongFeatures(c) {
+		figures["joined"] = "It joins features of the same samples, so the number of samples in one call decides."
+	}
 	if room := c.Total.Bytes - c.Mine.Bytes; room > 0 && cures.HalfTooLarge(c) {
 		figures["times"] = strconv.FormatInt(ledger.CeilDiv(c.Asked.Bytes, room), 10)
 	}

@@ -77,7 +77,8 @@ var figureCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
 			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
-			{Fix: "restart_session", Title: "Turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. It then fails at once when {total} is full, instead of slowing down."},
+			{Fix: "bigger_gpu", Title: "Or run it on a GPU with more memory", Cost: "money, or waiting", Told: "It needs more than {mine}: another machine, a rented one, or a notebook service."},
+			{Fix: "restart_session", Title: "To see at once what fits: turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. It then fails at once when {total} is full, instead of slowing down."},
 		}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
@@ -121,10 +122,12 @@ var figureCards = []cause.Card{
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
 	{
-		ID: "pytorch/one-piece-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
+		ID: "pytorch/one-piece-too-large", Kinds: cures.Allocators, If: when.All(when.Any(onOneCard, func(c *ledger.Case) bool {
+			return ledger.OnCard(c) && !c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+		}), neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "Even an empty card is too small. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not show which.",
+		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not show which.",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
 		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
 		Sources:  []string{allocatorSource, memoryFAQ},
@@ -137,6 +140,8 @@ var figureCards = []cause.Card{
 		Not:      "A larger card: {free} was free.", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked,
+			{Fix: "empty_cache", If: func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB && !room.CountsOut(c) }, Title: "Give back the {slack} that PyTorch keeps unused", Cost: "slower", Told: "Before the part that fails.", Kind: "python", Text: "torch.cuda.empty_cache()"},
+			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Asked.Bytes > 2*units.GiB && !cures.Loading(c) }, Title: "Or ask for less in one piece: a smaller batch or input", Cost: "slower, or detail", Told: "{asked} for one tensor is much: half the batch size, or half the width and height of an image (a quarter)."},
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
 			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call torch.cuda.empty_cache() from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
@@ -242,7 +247,7 @@ func severalRanks(c *ledger.Case) bool { return reader.ManyGPUs(c) || c.Reader.C
 var fitBeside = cause.Cure{
 	Fix: "lower_batch_size", Title: "If the others must stay: lower the batch size or the input size", Cost: "slower", If: func(c *ledger.Case) bool {
 		return c.Mine.Bytes*2 > c.Others.Bytes && c.Shortfall.Bytes*4 < c.Mine.Bytes && !cures.Loading(c) && !operation.Is(operation.Moving)(c)
-	}, Ways: append(slices.Clip(halveOld.Ways[:1]), cures.LessAtOnce[1:]...),
+	}, Told: cures.AnyWork, Ways: cures.LessAtOnce,
 }
 
 // serverShare is for a process that the message names and that has most of the
@@ -263,7 +268,7 @@ var movedWhole = cause.Cure{
 var closeFirst = cause.Cure{
 	Fix: "close_other_apps", Title: "Close other programs on the GPU", Cost: "free",
 	If: func(c *ledger.Case) bool {
-		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
+		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c) && room.LittleInTable(c) == nil
 	},
 	Told: "`nvidia-smi` lists them by PID: {others} is outside this program, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
 }

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -95,7 +96,7 @@ var systemCards = []cause.Card{
 		Not:      "Settings of `PYTORCH_CUDA_ALLOC_CONF`: they are for NVIDIA.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", If: cures.Names("resources"), Title: "Update the driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season; if it ran before an update, the ones from then."},
-			{Fix: "lower_batch_size", Title: "Halve the batch or input, to see whether it is memory", Cost: "slower, or less detail", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "Halve the batch or input, to see whether it is memory", Cost: "slower, or less detail", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "kill_stale_process", Title: "Check what else is using the GPU", Cost: "free", Told: "On a desktop, Intel graphics share RAM or a small card with all windows (Task Manager: GPU memory).", Kind: "shell", Text: "xpu-smi ps"},
 			{Fix: "upgrade_version", If: when.Not(cures.Names("resources")), Title: "If it fails with a small input, too: update the driver and PyTorch", Cost: "half an hour", Told: "The newest graphics driver, and PyTorch's XPU build of the same season."},
 		},
@@ -119,7 +120,7 @@ var systemCards = []cause.Card{
 		Means:    "Metal gives no single piece of that size, however much memory is free. {asked} for one tensor is what an operation makes of the whole input: attention scores written out, which grow with the square of the length or of the pixels, all pairs of something, a batch as a whole.",
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one piece stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or less detail", Ways: cures.LessInput.Ways},
+			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or less detail", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
 			{Fix: "efficient_attention", If: cures.MayBeAttention, Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "cpu_offload", Title: "Run that operation on the CPU", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line that fails, or the whole program without the Mac's GPU."},
 			{Fix: "upgrade_version", Title: "Update PyTorch and macOS", Cost: "half an hour", Told: "Later releases split more operations."},
@@ -132,7 +133,7 @@ var systemCards = []cause.Card{
 		Not:   "`torch.cuda` settings, bitsandbytes: both are for NVIDIA.",
 		Later: cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: "slower, or less detail", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: "slower, or less detail", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, keep no tensors, and call `torch.mps.empty_cache()` between the parts."},
 			{Fix: "use_smaller_model", Title: "Use 16 bit, or a smaller model", Cost: "some quality", If: when.Not((*ledger.Case).Training), Told: "`torch_dtype=torch.float16` where it is loaded halves a 32-bit model; for text take a 4-bit MLX or GGUF build, else its next smaller variant."},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Store fewer activations", Cost: "a quarter slower", Told: "For example {cheaper}"},
@@ -156,6 +157,7 @@ func metalOwn(c *ledger.Case) string {
 func metalFigures(c *ledger.Case) map[string]string {
 	f, figures := c.F(), cures.Batch(c)
 	figures["less"], figures["cheaper"], figures["other"] = cures.Less(c, figures["batch"]), cheaperOnMac(c), metalOwn(c)
+	maps.Copy(figures, cures.StepFigures(c, figures["less"]))
 	figures["allocated"], figures["hold"], figures["lifted"] = "", "", ""
 	if f.Allocated != nil {
 		figures["allocated"] = units.Amount(f.Allocated.Bytes)
@@ -184,6 +186,7 @@ func macMemory(c *ledger.Case) map[string]string {
 		}
 		figures := cures.Batch(c)
 		figures["less"], figures["cheaper"] = cures.Less(c, figures["batch"]), cheaperOnMac(c)
+		maps.Copy(figures, cures.StepFigures(c, figures["less"]))
 		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
 		figures["together"] = ""
 		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {

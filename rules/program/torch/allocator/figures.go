@@ -95,14 +95,28 @@ func uselessKill(c *ledger.Case) string {
 	switch {
 	case !c.OthersAtMost.Has() || f.Total == nil:
 		return ""
-	case bytes < 64*units.MiB:
+	case c.Others.Has() && c.Others.Bytes < 64*units.MiB, !c.Others.Has() && bytes < 64*units.MiB:
 		return "Nothing else holds memory of this card."
-	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
-		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to gain.", c.OthersAtMost, f.Total)
-	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
+	case c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > c.Others.Bytes:
+		return fmt.Sprintf("All that is outside this program is %s, and %s is missing.", c.Others, c.Shortfall)
+	case !c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
 		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
+	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
+		return outside(c)
 	}
 	return ""
+}
+
+// outside is what lies beside this program where that is little; the message
+// says of it only in PyTorch 2.1 and later how much is CUDA's own.
+func outside(c *ledger.Case) string {
+	switch {
+	case !c.Others.Has():
+		return fmt.Sprintf("Others hold at most %s of the %s.", c.OthersAtMost, c.F().Total)
+	case c.F().ProcessUsed != nil:
+		return fmt.Sprintf("They hold only %s of the %s.", c.Others, c.F().Total)
+	}
+	return fmt.Sprintf("Only %s of the %s is outside this program, and CUDA itself needs a part of that.", c.Others, c.F().Total)
 }
 
 // onlyOurselves: every process of the list is this one.

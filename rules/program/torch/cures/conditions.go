@@ -88,7 +88,7 @@ var (
 
 // LessBooked is for Windows, which books what lies on the card in RAM too.
 var LessBooked = cause.Cure{
-	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: PagesFirst.If,
+	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: func(c *ledger.Case) bool { return PagesFirst.If(c) && MuchLive(c) && !NarrowAlready(c) },
 	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`) needs a quarter. Close large programs.",
 }
 
@@ -101,11 +101,11 @@ func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 
 // Cures of a single tensor that is too large.
 var LessInput = cause.Cure{
-	Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{fits}]]",
+	Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_input}]]",
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or smaller or shorter samples."},
-		{For: fix.Text, Text: "half the length takes a quarter of the attention scores; cut the longest input."},
-		{For: fix.Pictures, Text: "half the width and height takes a quarter (attention scores: a sixteenth), or work in tiles."},
+		{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or smaller or shorter samples."},
+		{For: fix.Text, Text: "{half} the length takes a quarter of the attention scores; cut the longest input."},
+		{For: fix.Pictures, Text: "{half} the width and height takes a quarter (attention scores: a sixteenth), or work in tiles."},
 		{For: fix.Sound, Text: "split long recordings into chunks of 30 to 60 seconds, one at a time."},
 	},
 }
@@ -141,7 +141,7 @@ func InForward(c *ledger.Case) bool {
 
 // MayBeAttention: nothing shows another operation.
 func MayBeAttention(c *ledger.Case) bool {
-	return c.Operation == "" || operation.Is(operation.Attention, operation.Projection, operation.Creation, operation.Repetition)(c)
+	return c.Operation == "" || operation.Is(operation.Attention, operation.Softmax, operation.Projection, operation.Creation, operation.Repetition)(c)
 }
 
 // Names: the message has one of the words.

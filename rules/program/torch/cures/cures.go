@@ -4,6 +4,7 @@ package cures
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,29 +23,30 @@ import (
 
 // Cures that hold for whatever runs on a card, by what it was doing.
 var (
-	// LessAtOnce is the work of one step, made smaller.
+	// LessAtOnce is the work of one step, made smaller; where nothing tells the
+	// work, AnyWork says it in one sentence instead.
 	LessAtOnce = []cause.Way{
-		{For: fix.Training, Text: "{less}"},
-		{For: fix.Using, Text: "run it under `torch.inference_mode()`, one input at a time; shorten or split long inputs."},
-		{For: fix.Pictures, Text: "half the width and height (a quarter of the pixels), or fewer frames."},
+		{For: fix.Training, Text: "{train}"},
+		{For: fix.Using, Text: "{using}"},
+		{For: fix.Pictures, Text: "{pictures}"},
 		{For: fix.Sound, Text: "split long recordings into chunks of a few minutes; fewer chunks at a time."},
 	}
 	HalveStep = cause.Cure{
-		Fix: "lower_batch_size", Title: "Lower the batch size, or the size of each input", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Ways: LessAtOnce,
+		Fix: "lower_batch_size", Title: "Lower the batch size, or the size of each input", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Told: AnyWork, Ways: LessAtOnce,
 	}
 	// HalveOld is the same for PyTorch before 1.4, which has neither autocast nor
 	// inference_mode.
 	HalveOld = cause.Cure{
-		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: ledger.Before2020,
+		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: ledger.Before2020, Told: AnyWork,
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; accumulate gradients over two batches for nearly the same result."},
-			{For: fix.Using, Text: "run it under `torch.no_grad()`, which is free and often enough; then batch size 1, smaller or shorter inputs."},
+			{For: fix.Training, Text: "{train}"},
+			{For: fix.Using, Text: "{using}"},
 			{For: "All pairs of something (a graph's nodes, distances)", Text: "{pairs}"},
 		},
 	}
 	// HalveModel is the same where the weights are the likelier part.
 	HalveModel = cause.Cure{
-		Fix: "half_precision", Title: HalveStep.Title, Cost: "slower", Ways: LessAtOnce,
+		Fix: "half_precision", Title: HalveStep.Title, Cost: "slower", Told: AnyWork, Ways: LessAtOnce,
 		If: func(c *ledger.Case) bool {
 			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
 		},
@@ -52,17 +54,17 @@ var (
 	// Lighter is what stays from step to step, made smaller.
 	Lighter = cause.Cure{
 		Fix: "use_smaller_model", Title: "Use 16 bit, offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
-		Ways: []cause.Way{
-			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; or the next smaller model."},
-			{For: fix.Pictures, Text: "{offload}[[; {files}]]."},
-			{For: fix.Training, Text: "{cheaper}"},
+		Told: "[[{any_lighter}]]", Ways: []cause.Way{
+			{For: fix.Using, Text: "{lighter_using}"},
+			{For: fix.Pictures, Text: "{lighter_pictures}"},
+			{For: fix.Training, Text: "{lighter_training}"},
 		},
 	}
-	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
+	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Told: Lighter.Told, Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
 		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
-		Told: "In a notebook, restart the kernel. In a training loop, add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
+		Told: "Restart the program or the notebook's kernel, and keep no tensors in lists or sums (`loss.item()`, `x.detach().cpu()`).",
 	}
 	// KeptInLoop is the same for a script.
 	KeptInLoop = cause.Cure{
@@ -71,7 +73,7 @@ var (
 	}
 	CheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Store fewer activations: 16 bit, gradient checkpointing", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
-		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) stores a few activations and recomputes the others in the backward pass.",
+		Told: "{autocast} checkpointing ({checkpointer}) stores a few activations and recomputes the others in the backward pass.",
 	}
 	// LastLayer is for training on a card that a deep network fills by itself.
 	LastLayer = cause.Cure{
@@ -84,7 +86,7 @@ var (
 	}
 	// LessToo is a smaller step where the weights are the likelier part.
 	LessToo = cause.Cure{
-		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: when.All(SmallCard, when.Not(ledger.Before2020)), Ways: LessAtOnce,
+		Fix: "lower_batch_size", Title: HalveStep.Title, Cost: "slower", If: when.All(SmallCard, when.Not(ledger.Before2020)), Told: AnyWork, Ways: LessAtOnce,
 	}
 	LighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch size 1 fails: train fewer parameters", Cost: "hardly any quality", If: (*ledger.Case).Training,
@@ -159,8 +161,12 @@ func freesEnough(c *ledger.Case) bool {
 	return c.Others.Bytes > 300*units.MiB && (!c.Shortfall.Has() || c.Others.Bytes-300*units.MiB > c.Shortfall.Bytes)
 }
 
-// Kept is how memory grows from step to step.
-const Kept = "If it then fails later, tensors are kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
+// Kept is how memory grows from step to step, where the log shows that there are
+// steps.
+const Kept = "[[{kept}]]"
+
+// AnyWork is a smaller step where nothing tells what the work is.
+const AnyWork = "[[{any}]]"
 
 // Batch is the batch size that the log states and half of it.
 func Batch(c *ledger.Case) map[string]string {
@@ -182,6 +188,8 @@ func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case ledger.IntSetting(c, step.BatchSettings...) == 1:
 		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
+	case Batch == "" && trainerArguments(c) != "":
+		return trainerArguments(c)
 	case Batch != "":
 		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
 	}
@@ -276,10 +284,16 @@ func Scene(c *ledger.Case) map[string]string {
 	if ledger.Before2020(c) || code.Latest(c) != 0 && code.Latest(c) < 110 {
 		figures["no_settings"] = "Allocator settings (`PYTORCH_CUDA_ALLOC_CONF`): this PyTorch has none; `empty_cache()`: PyTorch did that before it failed"
 	}
+	figures["checkpointer"] = "`torch.utils.checkpoint`"
+	if trainerArguments(c) != "" {
+		figures["checkpointer"] = "`--gradient_checkpointing`, in TrainingArguments `gradient_checkpointing=True`"
+	}
 	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
 	}
+	maps.Copy(figures, StepFigures(c, figures["less"]))
+	lighter(c, figures)
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
 	}
@@ -294,19 +308,6 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which does not support bfloat16."
 	}
 	return figures
-}
-
-// fits says how much smaller one large tensor has to become, "" where the
-// message does not say what is free, or what was asked for is small.
-func fits(c *ledger.Case) string {
-	if !c.Free.Has() || c.Free.Bytes < units.MiB || c.Asked.Bytes*20 < c.Total.Bytes || c.Asked.Bytes > 8*c.Free.Bytes || c.Slack.Bytes >= c.Asked.Bytes || ledger.Roomy(c) {
-		return ""
-	}
-	parts := int64(2)
-	for c.Asked.Bytes > parts*c.Free.Bytes {
-		parts *= 2
-	}
-	return map[int64]string{2: "Half", 4: "A quarter", 8: "An eighth"}[parts] + " of this tensor is " + units.Amount(c.Asked.Bytes/parts) + ", and " + c.Free.String() + " is free."
 }
 
 // allocatorSettings are futile where all that lies unused is less than what was
@@ -379,6 +380,8 @@ func autocast(c *ledger.Case) string {
 		return "Turn " + half + " on, which is off in this run: about half of the activations; gradient"
 	case ledger.Has(c, fact.MixedPrecision):
 		return "16 bit is on already; gradient"
+	case trainerArguments(c) != "":
+		return "`--fp16` (TrainingArguments: `fp16=True`) halves most activations; gradient"
 	case ledger.Before2020(c), latest != 0 && latest < 106:
 		return "Gradient"
 	case latest != 0 && latest < 110:
@@ -389,10 +392,4 @@ func autocast(c *ledger.Case) string {
 		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; gradient"
 	}
 	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient"
-}
-
-// HalfTooLarge: what was asked for in one piece is several times what the card
-// could give, so that half of it does not fit either.
-func HalfTooLarge(c *ledger.Case) bool {
-	return c.Total.Has() && c.Asked.Bytes > 2*(c.Total.Bytes-c.Mine.Bytes)
 }

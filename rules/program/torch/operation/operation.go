@@ -33,6 +33,8 @@ const (
 	Sorting       ID = "sorting"       // a copy with indices
 	Moving        ID = "moving"        // what is put on the card
 	Extension     ID = "extension"     // compiled code of a library
+	Softmax       ID = "softmax"       // scores: as large as what goes in
+	Loss          ID = "loss"          // rows x classes
 	Exchange      ID = "exchange"      // a Python object, packed
 	Conversion    ID = "conversion"    // a copy of what goes in, in another type
 )
@@ -53,7 +55,7 @@ var telling = []sign{
 	{Attention, []string{"scaled_dot_product_attention", "_scaled_dot_product_attention", "multi_head_attention_forward", "attention", "attn", "self_attn", "_attn", "memory_efficient_attention"}, []string{"scaled_dot_product_attention(", ".transpose(-2, -1)", ".transpose(-1, -2)", "attn.softmax(", "attn_weights ="}},
 	{Logits, []string{"lm_head"}, []string{"lm_head(", "lm_logits", "embed_out(", "self.lm_head", "F.log_softmax(lm", "vocab_size)", "vocab_projection"}},
 	{Convolution, []string{"_conv_forward", "conv1d_forward", "conv2d_forward", "conv3d_forward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}, []string{"F.conv", ".conv2d(", ".conv3d(", "conv1d_forward(", "conv2d_forward(", "conv3d_forward(", "_conv_forward("}},
-	{Upsampling, []string{"interpolate", "upsample", "resize", "grid_sample", "pixel_shuffle"}, []string{"F.interpolate(", "F.upsample(", "F.grid_sample("}},
+	{Upsampling, []string{"interpolate", "upsample", "resize", "grid_sample", "pixel_shuffle"}, []string{"F.interpolate(", "F.upsample(", "F.grid_sample(", "torch._nn.upsample_"}},
 	{Recurrent, []string{"lstm", "gru", "rnn_tanh"}, []string{"_VF.lstm(", "_VF.gru(", "_VF.rnn"}},
 	{Concatenation, []string{"concatenate", "vstack", "hstack", "dstack", "concat"}, []string{"torch.cat(", "torch.stack(", "torch.concat(", "np.concatenate(", "np.stack(", "np.vstack(", "np.hstack("}},
 	{Spectrum, []string{"stft", "istft", "fft", "rfft", "ifft", "irfft", "fftn", "rfftn"}, []string{"torch.stft(", "torch.fft.", "np.fft."}},
@@ -68,6 +70,8 @@ var telling = []sign{
 var plain = []sign{
 	{Creation, nil, []string{"torch.zeros(", "torch.empty(", "torch.ones(", "torch.full(", "torch.rand", "zeros_like(", "np.zeros(", "np.empty(", "np.ones(", "np.full("}},
 	{Projection, nil, []string{"F.linear(", "torch.matmul(", "torch.bmm(", "torch.mm(", "torch.einsum(", "einsum("}},
+	{Loss, []string{"cross_entropy", "nll_loss", "log_softmax"}, []string{"cross_entropy(", "cross_entropy_loss(", "nll_loss(", "log_softmax("}},
+	{Softmax, []string{"softmax"}, []string{".softmax(", "_softmax("}},
 	{Extension, nil, []string{"_C.", "_ext.", "_backend.", "_cuda.", "cuda_lib."}},
 }
 
@@ -171,4 +175,11 @@ func Apart(c *ledger.Case) bool {
 // Is holds where one of the operations was refused memory.
 func Is(ids ...ID) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return slices.Contains(ids, ID(c.Operation)) }
+}
+
+// AlongFeatures: the failing line joins along the last or second axis, which
+// results of several batches are not joined along.
+func AlongFeatures(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && slices.ContainsFunc([]string{"dim=-1", "dim = -1", "axis=-1", ", -1)", "dim=1)", "dim = 1)", ", 1)"}, func(axis string) bool { return strings.Contains(f.Source, axis) })
 }

@@ -161,7 +161,7 @@ var macs = []struct{ recommended, ram int }{{533, 8}, {1067, 16}, {1200, 18}, {1
 // macFigures are the limit taken apart: PyTorch allows 1.7 times what macOS
 // recommends.
 func macFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "recommended": "", "ram": ""}
+	out := map[string]string{"used": "", "recommended": "", "ram": "", "where": ""}
 	f := c.F()
 	if f.Limit == nil || f.Allocated == nil {
 		return out
@@ -170,7 +170,10 @@ func macFigures(c *ledger.Case) map[string]string {
 	if o := f.OtherAllocations; o != nil {
 		used += o.Bytes
 	}
-	out["used"] = units.AmountWithin(used, units.MiB)
+	out["used"], out["where"] = units.AmountWithin(used, units.MiB), "Whether the model or its work is too large for this Mac the log does not show."
+	if mostlyBeside(c) {
+		out["where"] = "Tensors are only " + f.Allocated.Text + " of that; " + f.OtherAllocations.Text + " is what Metal holds beside them: cached pieces, temporaries, compiled graphs. They pile up with inputs of many sizes."
+	}
 	rec := float64(f.Limit.Bytes) / 1.7 / float64(units.GiB)
 	out["recommended"] = fmt.Sprintf("%.2f GiB", rec)
 	for _, m := range macs {
@@ -226,15 +229,18 @@ var (
 	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and other large programs", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
 	macModel = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
 
+	macEmpty = cause.Cure{Fix: "empty_cache", If: mostlyBeside, Title: "Empty Metal's cache after each input, or restart the program", Cost: "A little time.", Told: "`gc.collect()` first, for what no variable needs any more.", Kind: "python", Text: "torch.mps.empty_cache()   # PyTorch 2.0 and later"}
+
 	MacCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. Either the model or the activations on top of it are too large for this Mac; the log does not show which.",
+			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. {where}",
 			Figures:  macFigures,
 			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
-				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(littleMissing)},
+				macEmpty,
+				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(when.Any(littleMissing, mostlyBeside))},
 				macLess,
 				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
 				macClose, macModel,
@@ -273,3 +279,9 @@ var (
 
 // nothing: not even a tensor of the program's lay on the card.
 func nothing(c *ledger.Case) bool { return c.F().Allocated.Bytes < 32*units.MiB }
+
+// mostlyBeside: what Metal holds beside the tensors is more than they are.
+func mostlyBeside(c *ledger.Case) bool {
+	f := c.F()
+	return f.OtherAllocations != nil && f.Allocated != nil && f.OtherAllocations.Bytes > f.Allocated.Bytes
+}

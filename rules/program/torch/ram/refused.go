@@ -29,7 +29,7 @@ var (
 	}
 	lessInRAM = cause.Cure{
 		Fix: "use_smaller_model", Title: "Load a smaller model, or lower the batch size", Cost: "speed, or quality",
-		Ways: []cause.Way{{For: "While a model loads", Text: "a smaller or quantised file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."}, {For: "While it computes on the CPU", Text: "half the batch, length or image."}, {For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."}},
+		Told: "Half the batch, the length or the image (half the width and height is a quarter), on fewer loader workers (`num_workers=0`). A model that is being loaded: a smaller file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`).",
 	}
 )
 
@@ -113,8 +113,11 @@ func eachOf(c *ledger.Case) string {
 	return ""
 }
 
-// saysWindows: the wording of PyTorch's allocator there.
-func saysWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Contains("not enough memory") }
+// saysWindows: the wording of PyTorch's allocator there. THGeneral.c, until 1.1,
+// says the same on Linux.
+func saysWindows(c *ledger.Case) bool {
+	return reader.OnWindows(c) || c.Contains("not enough memory") && c.Reader.OS != "linux"
+}
 
 // RefusedCards are the CPU allocator's refusals.
 var RefusedCards = []cause.Card{
@@ -175,7 +178,7 @@ var RefusedCards = []cause.Card{
 	{
 		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
-		Means:    "Error 12 means that RAM and swap are used up, or that a limit forbids more: `ulimit -v`, strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when memory had been returned.]] {asked} is only the piece that was refused. It is system memory, not the graphics card's.",
+		Means:    "RAM and swap are used up, or a limit forbids more: `ulimit -v`, strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when memory had been returned.]] {asked} is only the piece that was refused. It is system memory, not the graphics card's.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Check RAM and limits (free -h, ulimit -v), raise what is short", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program: `ulimit -v` should print unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
 			{Fix: "add_swap", Title: "Add swap, if `free -h` shows full RAM while it runs", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},

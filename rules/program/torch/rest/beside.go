@@ -28,7 +28,7 @@ var beside = []cause.Card{
 			{Fix: "lower_parallel", If: when.Not(cures.Ranked), Title: "Give each its own GPU, or run fewer of them at once", Cost: "slower", Told: "Ranks: `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first, and no `cuda:0` in the code. Others: one worker or test at a time (`--workers 1`, `Pool(1)`, pytest-xdist `-n 1`), or another `CUDA_VISIBLE_DEVICES` for each."},
 			{Fix: "expandable_segments", If: slackHelps, Title: "Let the allocator use its {slack} of unused reserve", Cost: "none"},
 			{Fix: "kill_stale_process", Title: "If one of them is an earlier run: end it", Cost: "what it does is lost"},
-			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
 		},
 		Figures: together, Sources: []string{cures.AllocatorSource},
 	},
@@ -41,13 +41,26 @@ var beside = []cause.Card{
 		Means:    "{refuser}.[[ {doing}]] The model itself was on the card, so the activations of this batch or input are the likeliest reason; a card that others fill as well is the other. `nvidia-smi` before the start shows which.",
 		Not:      "{no_settings}.", Later: cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or detail", Ways: []cause.Way{
-				{For: fix.Training, Text: "half the batch size[[ ({batch})]], or smaller or shorter samples."},
-				{For: fix.Using, Text: "run it under `torch.no_grad()`, one input at a time; scale a large image down, or work in tiles."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "[[{any}]]", Ways: []cause.Way{
+				{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or smaller or shorter samples."},
+				{For: fix.Using, Text: "{run} it under `torch.no_grad()`, one input at a time; scale a large image down, or work in tiles."},
 			}},
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
+	},
+	{
+		ID: "pytorch/first-beside", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, cures.QuarterOfCard, room.NothingHeld, when.Not(when.Any(ledger.Roomy, ledger.FillsCard)), func(c *ledger.Case) bool { return c.Others.Bytes > 2*units.GiB && ledger.NeverFits(c) == "" }),
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
+		Headline: "ran out of memory: its first request was for {asked}, on a card that others use",
+		Means:    "PyTorch held nothing yet, so {asked} was its first tensor: usually a whole data set or table at once, a dense matrix of everything by everything, or a wrong shape. Besides, {others} of the card is outside this program, most of it in other programs or an earlier run.",
+		Not:      "{settings}; gradient checkpointing, mixed precision: nothing was computed yet.",
+		Cures: []cause.Cure{
+			cures.EndListed, cures.LookFirst,
+			{Fix: "fix_shape", Title: "Print the shape of what is made or moved first", Cost: "a minute", Told: "Keep data in RAM and move one batch at a time; a matrix of users by items, nodes by nodes or words by words can be sparse, or made in blocks of rows.", Kind: "python", Text: "print(x.shape, x.dtype, x.numel() * x.element_size() / 2**30)   # x: what goes to the GPU"},
+			cures.OtherCard,
+		}, Figures: cures.Scene,
+		Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
 	},
 	{
 		ID: "pytorch/shared-with-system", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.Crowded, room.SharedAMD, when.Not(ledger.Roomy)),

@@ -30,13 +30,13 @@ var onDevice = []fact.Kind{
 }
 
 // lessWork is the work of one step made smaller, for whatever it does.
-var lessWork = cause.Cure{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce, If: when.Not(when.Any(ledger.Before2020, cures.Loading))}
+var lessWork = cause.Cure{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce, If: when.Not(when.Any(ledger.Before2020, cures.Loading))}
 
 var (
 	// validationFree is for a validation that nothing shows to be free of gradients.
 	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "Run the validation under torch.no_grad()", Cost: "none", Told: "`model.eval()` alone does not turn gradients off.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
 	// smallerSince2020 is for times that have 4-bit models.
-	smallerSince2020 = cause.Cure{Fix: cures.SmallerModel.Fix, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told, If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020))}
+	smallerSince2020 = cause.Cure{Fix: cures.SmallerModel.Fix, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told, If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, heldNothing, cures.NarrowAlready))}
 )
 
 // Figures are for figures that no narrower card is about: one for each cause
@@ -60,7 +60,7 @@ var Figures = []cause.Card{
 		Not:      "Closing other programs: the share is full, not the card.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the memory fraction, or remove it", Cost: "less for other programs on the card", Own: true, Told: "In a server that you only start, its own option for the share (TGI and LoRAX: `--cuda-memory-fraction 1.0`). In your own code:"},
-			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			cures.SmallerModel,
 		},
 		Figures: cures.Scene, Sources: []string{cures.AllocatorSource, "https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.set_per_process_memory_fraction.html"},
@@ -71,7 +71,7 @@ var Figures = []cause.Card{
 		Not:   "Closing programs, a larger card: {free} is free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Find the line that sets it, and raise it", Cost: "less for other programs on the card", Told: "`grep -rn memory_fraction .` in your code and in the program's. Or, before all else:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(1.0, 0)"},
-			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "If the share is intended: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "restart_session", Title: "If there is none: watch the GPU while it runs", Cost: "free", Told: "Then another program may have taken the memory for a moment.", Kind: "shell", Text: "nvidia-smi -l 1"},
 		},
 		Figures: seen(cause.BudgetMisconfigured), Sources: []string{cures.AllocatorSource, "https://github.com/pytorch/pytorch/issues/111363"},
@@ -84,7 +84,7 @@ var Figures = []cause.Card{
 		Not:   "Ending these processes, if they are ranks of the same job.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", Title: "Set each rank's GPU first", Cost: "free", Told: "Before anything else uses CUDA; load with `torch.load(..., map_location=\"cpu\")`.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
-			{Fix: "lower_batch_size", Title: "Lower the batch size a little", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "Lower the batch size a little", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "balance_split", Title: "Or let each rank see only its own GPU", Cost: "free", Told: "Where the launcher can: `CUDA_VISIBLE_DEVICES` with one number a rank.", Kind: "shell", Text: "nvidia-smi   # while it runs: one process a card is right"},
 			cures.CheaperTraining,
 		},
@@ -98,7 +98,7 @@ var Figures = []cause.Card{
 			{Fix: "select_gpu", If: unevenCards, Title: "Leave out the small GPU", Cost: "fewer GPUs", Told: "Lower the total batch size by one GPU's share.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1   # the numbers of the large ones"},
 			{Fix: "balance_split", If: unevenCards, Title: "Or use DistributedDataParallel", Cost: "some lines of code", Told: "Unlike DataParallel it allows a smaller batch on the small GPU, and does not gather results on the first."},
 			{Fix: "balance_split", If: when.Not(unevenCards)},
-			{Fix: "lower_batch_size", Title: "Or lower the batch size until the fullest GPU can hold it", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "Or lower the batch size until the fullest GPU can hold it", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			cures.CheaperTraining,
 		},
 		Figures: seen(cause.DeviceImbalance), Sources: []string{cures.AllocatorSource, "pytorch/torch/nn/parallel/data_parallel.py"},
@@ -111,7 +111,7 @@ var Figures = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Turn on expandable segments", Cost: "none as a rule"},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Ways: cures.LessInput.Ways},
+			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.NewerAllocator, cures.CheaperTraining, cures.SmallerModel,
@@ -154,7 +154,9 @@ var Figures = []cause.Card{
 			validationFree,
 			{Fix: "detach_accumulated", If: cures.LateStep, Title: "See whether memory climbs", Cost: "none", Told: "If it rises, tensors are kept from step to step: `total += loss.item()`, not `loss`; results as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps"},
 			{Fix: cures.LookFirst.Fix, Title: cures.LookFirst.Title, Cost: cures.LookFirst.Cost, Told: "End an earlier Python process of yours by its PID; restart notebooks' kernels.", Kind: "shell", Text: "nvidia-smi", If: when.All(when.Not(cures.Listed), mineUnknown)},
-			{Fix: "half_precision", If: cures.Loading, Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
+			{Fix: "restart_session", If: heldNothing, Title: "Test whether the card can be used at all", Cost: "a minute", Told: "The first tensor was refused, so a smaller model cannot help: put one number on the device (`torch.zeros(1).to(...)` with the device of the message). If that fails, too, restart the container or the machine, and check the driver."},
+			{Fix: "upgrade_version", If: heldNothing, Title: "If the test fails: install the driver and the PyTorch build that belong together", Cost: "half an hour", Told: "In a container, the host's driver counts."},
+			{Fix: "half_precision", If: when.All(cures.Loading, when.Not(when.Any(heldNothing, cures.NarrowAlready))), Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.float16` (or bfloat16) where the model is loaded, `model.half()` for your own: half the memory."},
 			lessWork, cures.HalveOld, cures.CheaperTraining, smallerSince2020, cures.LighterOptimizer,
 			{Fix: "use_smaller_model", If: when.All(ledger.Before2020, when.Not((*ledger.Case).Training)), Title: "Use a smaller variant of the model", Cost: "accuracy", Told: "A ResNet-18 instead of a 50, fewer channels or layers; or a card with more memory."},
 			{Fix: "restart_session", If: func(c *ledger.Case) bool { return !c.Others.Has() || c.Others.Bytes > units.GiB }, Title: "Restart the program with nothing else on the GPU", Cost: "the state of the session is lost", Told: "If it fails again at the same place, the batch or the model itself is too large."},
@@ -169,6 +171,10 @@ func largePart(c *ledger.Case) bool { return c.Total.Has() && c.Asked.Bytes*5 >=
 func unevenCards(c *ledger.Case) bool { return c.Signal("uneven_cards") != nil }
 
 func validating(c *ledger.Case) bool { return c.Training() && c.Signal("validating") != nil }
+
+// heldNothing: not a tensor was there, and what was refused is no large part of
+// the card.
+func heldNothing(c *ledger.Case) bool { return c.Mine.Has() && c.Mine.Bytes == 0 && !largePart(c) }
 
 // mineUnknown: the message does not say how much of the card is this program's,
 // or leaves most of the card to nobody.
@@ -242,9 +248,9 @@ func heldFigures(c *ledger.Case) map[string]string {
 	held := ""
 	switch {
 	case c.Total.Has() && c.Free.Has() && !c.Mine.Has() && c.Total.Bytes > c.Free.Bytes:
-		held = units.AmountWithin(c.Total.Bytes-c.Free.Bytes, c.Total.Within+c.Free.Within) + " of the " + c.Total.String() + " was in use; the message, as pasted, does not say how much of that is this program's. If nearly all, its own model or batch is too large; if little, another program uses the card."
+		held = units.AmountWithin(c.Total.Bytes-c.Free.Bytes, c.Total.Within+c.Free.Within) + " of the " + c.Total.String() + " was in use; the message, as pasted, does not say how much of that is this program's."
 	case clues.Unaccounted(c):
-		held = "This program holds " + c.Mine.String() + " of " + c.Total.String() + ", and the message does not say what is free: others may hold the rest, or the driver refused for another reason."
+		held = "This program holds " + map[bool]string{true: "nothing", false: c.Mine.String()}[c.Mine.Bytes == 0] + " of " + c.Total.String() + ", and the message does not say what is free: others may hold the rest, or the driver refused for another reason."
 	case c.Total.Has() && c.Mine.Has() && c.Others.Has() && !ledger.FillsCard(c):
 		held = c.Mine.String() + " of the " + c.Total.String() + " is this program's own, and " + c.Others.String() + " is outside it: CUDA's own context (usually 300 to 600 MiB), a desktop or other programs."
 	case c.Total.Has() && c.Mine.Has():
@@ -271,7 +277,7 @@ func stageOf(c *ledger.Case) string {
 	case c.Phase == "inference", c.Phase == "":
 		return ""
 	}
-	return "What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept."
+	return "Whether its model or its work is too large the log does not show."
 }
 
 // notOnHost: the memory of a card, though the log may not show whose.

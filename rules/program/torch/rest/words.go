@@ -22,7 +22,7 @@ var whoFirst = cause.Cure{
 }
 
 // halveTraining is lessWork where something is trained.
-var halveTraining = cause.Cure{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Ways: cures.LessAtOnce}
+var halveTraining = cause.Cure{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce}
 
 // engines set memory aside by options of their own.
 func engines(c *ledger.Case) bool { return c.In("vllm", "sglang", "tensorrt-llm", "lmdeploy", "tgi") }
@@ -89,8 +89,8 @@ var Words = []cause.Card{
 		Means:    "cuDNN has several algorithms for a convolution, each with a workspace of its own, and none could run. Usually the card is full, by this program or by others; the message has no figures. If it fails with a small input on an empty card, the versions of PyTorch, cuDNN and driver do not match.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: "Lower the batch size or the image size", Cost: "slower, or detail", Ways: []cause.Way{
-				{For: fix.Training, Text: "half the batch size (1 shows whether it runs at all), or half the width and height of the images: a quarter."},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: "Lower the batch size or the image size", Cost: "slower, or detail", Told: "[[{any_pixels}]]", Ways: []cause.Way{
+				{For: fix.Training, Text: "{half} the batch size (1 shows whether it runs at all), or half the width and height of the images: a quarter."},
 				{For: fix.Using, Text: "one image at a time, scaled down or in tiles, under `torch.no_grad()`."},
 			}},
 			cures.EndListed, whoFirst, cures.HalveOld, cures.OtherCard,
@@ -109,7 +109,7 @@ var Words = []cause.Card{
 			cures.EndListed,
 			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Watch the GPU while it starts", Cost: "free", Told: "If it is full before the start, end your other processes there or use another GPU. If it fills up as this starts, this program is too large for it.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			{Fix: "fix_shape", Title: "If the GPU is not full: look for an index out of range", Cost: "a minute", Told: "A device-side assert then names the line. Compare `ids.max()` with the rows of the embedding (`model.get_input_embeddings().num_embeddings`), labels with the number of classes.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
-			{Fix: "lower_batch_size", Title: "If this program fills the GPU: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "If this program fills the GPU: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "multi_gpu", Title: "Or use more GPUs, if the model hardly fits", Cost: "money"},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/EleutherAI/lm-evaluation-harness/issues/1689"},
@@ -135,7 +135,7 @@ var Words = []cause.Card{
 		Figures:  cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "If several ranks share one: call `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first. End what is left of earlier runs.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "lower_batch_size", Title: "Leave about 1 GB free: lower the batch size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", Title: "Leave about 1 GB free: lower the batch size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "upgrade_version", Title: "Or lower NCCL_BUFFSIZE", Cost: "sometimes slower", Told: "Half of the usual 4 MiB; fewer channels (`NCCL_MAX_NCHANNELS`) help as well.", Kind: "env", Text: "export NCCL_BUFFSIZE=2097152"},
 			{Fix: "empty_cache", Title: "Let NCCL allocate before PyTorch fills the GPU", Cost: "none", Told: "Run a first `all_reduce` of one number right after `init_process_group`; before a group that is made later, call `torch.cuda.empty_cache()`.", Kind: "python", Text: "torch.distributed.all_reduce(torch.zeros(1, device=\"cuda\"))"},
 		},
@@ -165,7 +165,7 @@ var Words = []cause.Card{
 			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
 			cures.CheaperTraining,
 			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
-			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "restart_session", Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
 		},
 		Figures: staged, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.CudaNotes},

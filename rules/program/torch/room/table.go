@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -42,4 +43,15 @@ func visibleCards(c *ledger.Case) string {
 		return "HIP_VISIBLE_DEVICES"
 	}
 	return "CUDA_VISIBLE_DEVICES"
+}
+
+// LittleInTable is the card in a pasted table that shows hardly any of it in use,
+// nil where there is none.
+func LittleInTable(c *ledger.Case) *fact.Device {
+	for i := range c.Facts.Devices {
+		if d := &c.Facts.Devices[i]; d.Index == max(ledger.GPU(c), 0) && d.Used != nil && d.Used.Bytes < units.GiB && d.Total != nil && ledger.Near(d.Total.Bytes, c.Total.Bytes, units.GiB) {
+			return d
+		}
+	}
+	return nil
 }

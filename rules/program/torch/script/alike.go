@@ -54,7 +54,7 @@ var AlikeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the model over the GPUs", Cost: "communication between the GPUs", Told: "FSDP `FULL_SHARD` with an auto-wrap policy, or DeepSpeed stage 3 with the model made under it (`with deepspeed.zero.Init():`, or `TrainingArguments` before `from_pretrained`); Megatron and its kin: a tensor or pipeline parallel size above 1. Leave out the two offloads where the shards fit without them:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
 			{Fix: "half_precision", Title: "Check that the weights are in 16 bit", Cost: "hardly any quality", Told: "Weights in 32 bit take twice as much on each card: `torch_dtype=torch.bfloat16` (older cards float16) where the model is loaded, mixed precision in training."},
-			{Fix: "lower_batch_size", Title: "If it fails in a step: lower the batch size per GPU", Cost: "slower", Ways: cures.LessAtOnce[:2]},
+			{Fix: "lower_batch_size", Title: "If it fails in a step: lower the batch size per GPU", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce[:2]},
 			cures.CheaperTraining,
 			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train an adapter, or freeze layers: only trained parameters have gradients and optimizer state."},
 		},

@@ -17,7 +17,7 @@ import (
 // computing are about what a line computes, copies or moves.
 var computing = []cause.Card{
 	{
-		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(of(statement.compares), largePart),
+		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(when.Any(of(statement.compares), bareLoss), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
 		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; the probabilities and the gradient made of it take as much again. So the batch size, the length (or image size) and the number of classes decide.[[ This program held {mine} of {total} before.]]",
@@ -100,11 +100,13 @@ var computing = []cause.Card{
 		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ This program held {mine} of {total} before.]]",
 		Not:      "A smaller batch, more GPUs: DDP copies the model to each. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that sets none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
+			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that sets none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
 			{Fix: "shard_training", Title: "Use FSDP instead of DDP", Cost: "communication between the GPUs", Told: "`FULL_SHARD` divides weights, gradients and optimizer by the number of cards (PyTorch 1.12 and later)."},
-			{Fix: "use_lora", Title: "Set gradient_as_bucket_view, and freeze layers", Cost: "none", Told: "PyTorch 1.7 and later. Parameters frozen before (`requires_grad_(False)`) need neither gradients nor buckets.", Kind: "python", Text: "model = DDP(model, device_ids=[rank], gradient_as_bucket_view=True)"},
+			{Fix: "use_lora", Title: "Freeze what need not be trained, before the wrap", Cost: "some accuracy", Told: "Parameters with `requires_grad_(False)` need neither gradients nor buckets; a LoRA trains a few per cent of them."},
+			{Fix: "half_precision", If: when.Not(cures.NarrowAlready), Title: "Or hold the weights in bfloat16", Cost: "a less exact optimizer", Told: "`model.to(torch.bfloat16)` before the wrap halves weights, gradients and buckets; cards before Ampere (V100, T4) compute it slowly."},
+			{Fix: "bigger_gpu", Title: "Or use GPUs with more memory", Cost: "money, or waiting", Told: "After the buckets come the optimizer's state and the activations."},
 		},
-		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "https://pytorch.org/docs/1.7.0/generated/torch.nn.parallel.DistributedDataParallel.html", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
+		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
 	},
 	{
 		ID: "pytorch/result-moved", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, operation.Is(operation.Moving), func(c *ledger.Case) bool {
@@ -267,4 +269,15 @@ func contrasted(c *ledger.Case) bool {
 func ofSamples(c *ledger.Case) bool {
 	s, _ := failing(c)
 	return s.says("emb", "logits", "gallery", "query_f", "feats", "qf", "gf", "distmat")
+}
+
+// mayShare: the message leaves more of the card to others than a context takes.
+func mayShare(c *ledger.Case) bool {
+	return !c.Total.Has() || !c.Free.Has() || !c.Mine.Has() || c.Total.Bytes-c.Free.Bytes-c.Mine.Bytes > units.GiB
+}
+
+// bareLoss: the line of PyTorch's own that computes a loss over classes stands
+// above the message, without those that led there.
+func bareLoss(c *ledger.Case) bool {
+	return operation.Is(operation.Loss)(c) && cures.OnOneCard(c) && cures.OwnCard(c) && ledger.OwnFrame(c) == nil
 }

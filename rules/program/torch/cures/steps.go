@@ -1,0 +1,190 @@
+package cures
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+)
+
+// OpenWork: nothing in the log tells whether a model is trained or used, so that
+// a list of cases would have none that is known to be the reader's.
+func OpenWork(c *ledger.Case) bool {
+	return !c.Training() && c.Phase != "inference" && !strings.HasSuffix(c.Reader.Work, "-generation") && !strings.HasSuffix(c.Reader.Work, "-inference")
+}
+
+// StepFigures are how the work of a step becomes smaller: by the kind of work
+// where the log tells it, in one sentence where it does not.
+func StepFigures(c *ledger.Case, less string) map[string]string {
+	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c),
+		"using":    "run it under `" + noGrad(c) + "`, one input at a time; shorten or split long inputs.",
+		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
+	}
+	if c.Training() && c.Signal("few_steps", "many_steps", "epochs") != nil {
+		out["kept"] = "If it fails again after many steps, tensors are kept: add up `loss.item()`, not `loss`, and move results to the CPU."
+	}
+	if !OpenWork(c) {
+		return out
+	}
+	size := sample(c, "shorter or smaller inputs (half the length, or half the width and height of an image)")
+	if c.Reader.Work == "" && (c.Signal("vision") != nil || imaging(c)) {
+		size = "smaller images or tiles (half the width and height is a quarter)"
+	}
+	for _, way := range []string{"train", "using", "pictures", "half", "run"} {
+		out[way] = ""
+	}
+	free := " If nothing is trained, run it under `" + noGrad(c) + "` as well."
+	out["any_rows"] = "Half the batch size, shorter or fewer rows in one call." + free
+	out["any_pixels"] = "Half the batch size, or half the width and height of the images (a quarter), or tiles." + free
+	out["any_input"] = strings.TrimSpace(fits(c) + " Half the batch size or the length, or half the width and height of an image: a quarter (of attention scores a sixteenth).")
+	out["any"] = "Half the batch size, or " + Smaller(c, size) + "; one small input shows whether it runs at all."
+	if batch := Batch(c)["batch"]; batch != "" {
+		out["any"] = "Half the batch size (" + batch + "), or " + Smaller(c, size) + "."
+	}
+	if !Ranked(c) {
+		out["any"] += " If nothing is trained, also run it under `" + noGrad(c) + "`: without it every layer's activations are kept."
+	}
+	return out
+}
+
+// lighter puts in how what stays from step to step becomes smaller.
+func lighter(c *ledger.Case, figures map[string]string) {
+	out := map[string]string{"any_lighter": "", "lighter_using": "`model.half()`", "lighter_pictures": figures["offload"], "lighter_training": figures["cheaper"]}
+	if bits := figures["bits"]; bits != "" {
+		out["lighter_using"] += "; " + bits
+	}
+	if out["lighter_using"] += "; or the next smaller model."; ledger.Has(c, fact.MixedPrecision) || NarrowAlready(c) {
+		out["lighter_using"] = "the next smaller model, or part of it in RAM (offloading)."
+	}
+	if files := figures["files"]; out["lighter_pictures"] != "" && files != "" {
+		out["lighter_pictures"] += "; " + files
+	}
+	if out["lighter_pictures"] != "" {
+		out["lighter_pictures"] += "."
+	}
+	if OpenWork(c) {
+		out["lighter_using"], out["lighter_pictures"], out["lighter_training"] = "", "", ""
+		fewer := ""
+		if figures["bits"] != "" {
+			fewer = ", language models in 8 or 4 bit less still"
+		}
+		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half (`model.half()` where a model is only used, " + half(c) + " in training)" + fewer + "; otherwise the next smaller model, or a GPU with more memory."
+		if NarrowAlready(c) {
+			out["any_lighter"] = "It runs in 16 bit or less already, so take the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
+		}
+	}
+	for name, text := range out {
+		figures[name] = text
+	}
+}
+
+// half is 16 bit in training, in the PyTorch of its time.
+func half(c *ledger.Case) string {
+	if ledger.Before2020(c) {
+		return "NVIDIA's apex"
+	}
+	return "`torch.autocast(\"cuda\")`"
+}
+
+// NarrowAlready: the log, or the line that failed, shows weights in 16 bit or
+// less, which another change to 16 bit would not shrink.
+func NarrowAlready(c *ledger.Case) bool {
+	if ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
+		return true
+	}
+	words := []string{"float16", "bfloat16", ".half()", "fp8", "float8", "fp16=true", "bf16=true", "--fp16", "--bf16", "4bit", "8bit"}
+	if f := ledger.OwnFrame(c); f != nil && containsAny(f.Source, words...) {
+		return true
+	}
+	for _, x := range c.Facts.Talk {
+		if x.Line < c.Failure.Line && containsAny(strings.ToLower(x.Text), words...) {
+			return true
+		}
+	}
+	return false
+}
+
+// MuchLive: tensors that a smaller format could shrink hold a good part of the
+// card.
+func MuchLive(c *ledger.Case) bool {
+	live := c.F().Allocated
+	return live == nil || c.Total.Bytes == 0 || live.Bytes >= 2*units.GiB || live.Bytes*4 > c.Total.Bytes
+}
+
+// trainerArguments are how the Trainer of transformers takes a smaller step, ""
+// where the log does not show it: src/transformers/training_args.py has 8 as the
+// default; its first versions called the option --per_gpu_train_batch_size.
+func trainerArguments(c *ledger.Case) string {
+	for _, s := range c.Facts.Signals {
+		if s.ID != "training" {
+			continue
+		}
+		if strings.Contains(s.Text, "--do_train") {
+			return "`--per_device_train_batch_size 2 --gradient_accumulation_steps 4` in place of the default 8 (older versions: `--per_gpu_train_batch_size`); shorter texts (`--block_size`, `--max_seq_length`: whichever the script has)."
+		}
+		if strings.Contains(s.Text, "TrainingArguments(") {
+			return "`per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments (default 8), shorter texts (`truncation=True, max_length=...` in the tokenizer)."
+		}
+	}
+	return ""
+}
+
+// noGrad is what turns gradients off, in the PyTorch of its time.
+func noGrad(c *ledger.Case) string {
+	if ledger.Before2020(c) || c.Root(fact.CUDAError) { // which says nothing of the version
+		return "torch.no_grad()"
+	}
+	return "torch.inference_mode()"
+}
+
+// imaging: lines or files of the reader's own name pictures, as those of
+// enhancement, super-resolution and style transfer do.
+func imaging(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
+		for word := range reader.Words(f.Source + " " + path.Base(f.File)) {
+			if f.Own && slices.Contains([]string{"img", "imgs", "image", "images", "photo", "upscale", "upscaler", "enhance", "esrgan", "srresnet", "sr", "frame", "frames"}, word) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// BiggerCard is what is left.
+var BiggerCard = cause.Cure{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Cost: "money, or waiting", Told: "One of a notebook service, or a rented one, also shows how much it needs (`torch.cuda.max_memory_allocated()`)."}
+
+// CopiesInput: a line of the reader's own copies one tensor to the card, which is
+// no model and, as far as the traceback shows, outside any network and loop.
+func CopiesInput(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	if f == nil || len(c.Stack) != 1 || c.Training() || InForward(c) || len(ledger.Trace(c)) > 2 || LateStep(c) {
+		return false
+	}
+	low := strings.ToLower(f.Source)
+	name, _, moved := strings.Cut(strings.TrimSpace(low), ".cuda()")
+	return moved && !strings.ContainsAny(name, "(") && !strings.Contains(low, "model") && !strings.Contains(low, "net") && f.Function != "__init__"
+}
+
+// fits says how much smaller one large tensor has to become, "" where the
+// message does not say what is free, or what was asked for is small.
+func fits(c *ledger.Case) string {
+	if !c.Free.Has() || c.Free.Bytes < units.MiB || c.Asked.Bytes*20 < c.Total.Bytes || c.Asked.Bytes > 8*c.Free.Bytes || c.Slack.Bytes >= c.Asked.Bytes || ledger.Roomy(c) {
+		return ""
+	}
+	parts := int64(2)
+	for c.Asked.Bytes > parts*c.Free.Bytes {
+		parts *= 2
+	}
+	return map[int64]string{2: "Half", 4: "A quarter", 8: "An eighth"}[parts] + " of this tensor is " + units.Amount(c.Asked.Bytes/parts) + ", and " + c.Free.String() + " is free."
+}
+
+// HalfTooLarge: what was asked for in one piece is several times what the card
+// could give, so that half of it does not fit either.
+func HalfTooLarge(c *ledger.Case) bool {
+	return c.Total.Has() && c.Asked.Bytes > 2*(c.Total.Bytes-c.Mine.Bytes)
+}
