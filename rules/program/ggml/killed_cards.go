@@ -26,7 +26,7 @@ var killedCards = []cause.Card{
 			where(ledger.Capped, cause.Cure{Fix: "raise_memory_limit", Title: "Raise the limit of the container or service", Steps: limits.Steps, Cost: "only if the machine has it"}),
 			{Fix: "lower_context", Title: "Reduce what it keeps in RAM", Ways: []cause.Way{
 				{For: "It ends while it loads", Text: "a smaller file, or more layers on a GPU (`-ngl`); no `--no-mmap`, no `--mlock`"},
-				{For: "It ends at the first requests", Text: "a set context, `-c 8192`: unset, it is the model's own maximum in many versions; `--parallel 1`"},
+				{For: "It ends at the first requests", Text: "half of the context that the log shows as `n_ctx` (`-c`), and `--parallel 1`"},
 				{For: "It grows from chat to chat", Text: "`--cache-ram 0 --ctx-checkpoints 1`"},
 			}, Cost: "free to try"},
 			does("quantize_kv_cache", "Use an 8-bit KV cache", "text", "`-fa on -ctk q8_0 -ctv q8_0` halves the cache and each saved prompt.", "slight loss of quality"),
@@ -41,11 +41,11 @@ var killedCards = []cause.Card{
 		Not:   "Fewer layers on the GPU: they would need more RAM.",
 		Cures: []cause.Cure{
 			where(unmapped, cause.Cure{Fix: "use_mmap", Title: "Map the file instead of copying it", Own: true, Told: "Mapped weights can be dropped from RAM and read again.", Cost: "slow if RAM is short"}),
-			where(mappedWeights, does("lower_context", "Shorten the context: `-c 4096`", "text", "The file is mapped: the kernel can drop it from RAM and read it again. KV cache and working memory cannot be dropped, and without `-c` they are made for the model's longest context in many versions.", "shorter conversations")),
+			where(when.All(mappedWeights, maybeLong), does("lower_context", "Shorten the context: `-c 4096`", "text", "The file is mapped: the kernel can drop it from RAM and read it again. KV cache and working memory cannot be dropped, and without `-c` they are made for the model's longest context in many versions.", "shorter conversations")),
 			does("use_smaller_model", "Use a smaller file", "text", "File, KV cache and 1 to 2 GB have to fit into the free RAM (`free -h`): Q4_K_M is about half of a Q8_0; else the next smaller model.", "lower quality"),
 			does("fewer_gpu_layers", "With a GPU: put more layers on it", "text", "Raise `-ngl` as far as its memory goes; what lies there needs no RAM.", "free"),
 			does("raise_memory_limit", "In a container: raise its limit", "text", "`docker run --memory 16g`, `mem_limit:` in compose, the VM's memory in Docker Desktop and WSL: it counts for weights, cache and working memory together.", "only if the machine has it"),
-			where(when.Not(mappedWeights), as("lower_context", "Shorten the context", "shorter conversations")),
+			where(when.Not(when.All(mappedWeights, maybeLong)), as("lower_context", "Shorten the context", "shorter conversations")),
 			moreSwap,
 		},
 		Sources: []string{"llama.cpp/src/llama-model-loader.cpp", "llama.cpp/src/llama-mmap.cpp", "llama.cpp/common/arg.cpp"},
@@ -58,6 +58,10 @@ func mappedWeights(c *ledger.Case) bool {
 		return b.Kind == "weights" && strings.HasSuffix(b.Device, "_Mapped")
 	})
 }
+
+// maybeLong: the context is not known to be as short as builds that name mapped
+// buffers have it unless set.
+func maybeLong(c *ledger.Case) bool { return contextOf(c) == 0 || contextOf(c) > 4096 }
 
 // killedNumbers say what a process that was killed held or was to hold.
 func killedNumbers(c *ledger.Case) map[string]string {

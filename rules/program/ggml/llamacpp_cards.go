@@ -130,21 +130,8 @@ var llamaPartCards = []cause.Card{
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "old `.bin` files need a GGUF of the same model"), as("close_other_apps", "Close programs that use memory", "free"), as("use_smaller_model", "Use a smaller model", "lower quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m", llamaThreads + "1870"},
 	},
-	{
-		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
-		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
-		Cures: []cause.Cure{
-			where(Tegra, DropCaches),
-			where(when.All(overShare, amdShares), raiseShare),
-			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
-			smallerQuant, smallerInstead,
-			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
-			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), raiseShare),
-			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
-		},
-		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
-	},
+	unifiedCard("unified-piece", cause.ModelTooLarge, when.All(bare, func(c *ledger.Case) bool { return claimed(c) != "" })),
+	unifiedCard("unified", cause.HostMemory, when.All()),
 	{
 		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
@@ -211,16 +198,15 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m", "llama.cpp/common/arg.cpp"},
 	},
 	{
+		ID: "llama.cpp/metal-stopped", Kinds: []fact.Kind{fact.GGMLMetal}, Said: stops, If: when.Any(unlimited, fewWeights),
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed, and stopped",
+		Means: metalFull + " This build ends at the first Metal command that fails.",
+		Cures: metalCures, Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed",
-		Means: "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM.[[ {garbage}]]",
-		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
-			{Fix: "lower_context", Title: "Shorten the context, one request at a time", Told: "llama.cpp: half of `-c`, or 8192 if you set none (many versions then take the model's own maximum). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
-			smallerQuant, smallerInstead,
-			as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
-			as("close_other_apps", "Quit large programs", "free"),
-		},
+		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
@@ -281,6 +267,37 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
+}
+
+// unifiedCard is about graphics without memory of their own. Where more was
+// listed as free than one piece, memory as such is not what is short.
+func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
+	return cause.Card{
+		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
+		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
+		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
+		Cures: []cause.Cure{
+			where(Tegra, DropCaches),
+			where(when.All(overShare, amdShares), raiseShare),
+			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
+			smallerQuant, smallerInstead,
+			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
+			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), raiseShare),
+			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
+	}
+}
+
+// metalFull and metalCures: what a Metal command that failed for memory means.
+const metalFull = "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM."
+
+var metalCures = []cause.Cure{
+	{Fix: "lower_context", Title: "Shorten the context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
+	{Fix: "lower_context", Title: "Shorten the context, one request at a time", Told: "llama.cpp: half of `-c` (the line `n_ctx` shows it). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
+	smallerQuant, smallerInstead,
+	as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
+	as("close_other_apps", "Quit large programs", "free"),
 }
 
 // serverCards are about the system's memory while a server works.

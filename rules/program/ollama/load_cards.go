@@ -129,7 +129,10 @@ var (
 )
 
 func shortAndSmall(c *ledger.Case) []step.Step {
-	n, _ := ggml.ContextToTry(c)
+	n, of := ggml.ContextToTry(c)
+	if of == 0 && explained(c, "tokens") == 0 { // defaults were 2048 and 4096
+		return append([]step.Step{told("Halve `num_ctx` where a Modelfile, a front end or your request sets it, and lower the batch:")}, modelfile(c, fmt.Sprintf("num_batch %d", fewAtOnce(c)))...)
+	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n), fmt.Sprintf("num_batch %d", fewAtOnce(c)))
 }
 

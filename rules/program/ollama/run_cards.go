@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -18,6 +19,9 @@ import (
 func brim(gib int64) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		n, _ := ggml.ContextToTry(c)
+		if era.Lacks(c, "ollama", era.DefaultContext) { // unset it is 2048 there
+			n = min(n, 2048)
+		}
 		variables := []string{fmt.Sprintf("OLLAMA_GPU_OVERHEAD=%d", gib*units.GiB), fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n), "OLLAMA_NUM_PARALLEL=1"}
 		if modern(c) {
 			variables[0] = fmt.Sprintf("LLAMA_ARG_FIT_TARGET=%d", (gib+1)*1024)

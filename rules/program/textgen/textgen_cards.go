@@ -136,7 +136,7 @@ var textgenLoadCards = []cause.Card{
 		Means:    "A Metal command ran out of memory: weights, KV cache and working memory together are more than[[ the {limit} that]] macOS lets the GPU use. The cache grows with `ctx-size`, and is reserved whole.",
 		Not:      "Fewer layers on the GPU: on a Mac they lie in the same memory.",
 		Cures: []cause.Cure{
-			inTab("lower_context", "Lower the context: `ctx-size`", "Model tab, `ctx-size` (before 2025 `n_ctx`), then Load; 8192 is enough for most chats.", "longer chats are cut", contextFlag),
+			inTab("lower_context", "Lower the context: `ctx-size`", "Model tab, `ctx-size` (before 2025 `n_ctx`), then Load: half of what it is.", "longer chats are cut", contextFlag),
 			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Told: "Q4_K_S or Q3_K_M in place of Q4_K_M; or a smaller model: file and cache should stay 2 GB below that limit.", Cost: "some quality"},
 			{Fix: "raise_memory_limit", Title: "Raise the GPU memory limit of macOS", Told: "Until the next restart; leave 5 GB or more of the RAM to macOS.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb={wired}", Cost: "less RAM for everything else"},
 		},

@@ -19,6 +19,7 @@ type Dialect struct {
 	Kind     string // of the step
 	Layers   string // what holds the number of layers on the card
 	Context  string // and the length of the context
+	Shown    string // where the log shows how long it is; defaults changed too often to name one
 	Settings map[string]string
 	Upgrade  step.Step
 }
@@ -27,7 +28,7 @@ const advanced = "Load settings of the model (advanced): " // of LM Studio
 
 var dialects = map[string]Dialect{
 	"llama.cpp": {
-		Kind: "shell", Layers: "`-ngl`", Context: "the context (`-c`)",
+		Kind: "shell", Layers: "`-ngl`", Context: "the context (`-c`)", Shown: "; the log's line `n_ctx` shows how long it is now",
 		Settings: map[string]string{
 			"fewer_gpu_layers": "-ngl %d", "lower_context": "-c %d", "lower_batch_size": "-b %d",
 			"lower_ubatch":           "-ub %d",
@@ -37,7 +38,7 @@ var dialects = map[string]Dialect{
 		Upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
 	},
 	"llama-cpp-python": {
-		Kind: "python", Layers: "`n_gpu_layers`", Context: "`n_ctx`",
+		Kind: "python", Layers: "`n_gpu_layers`", Context: "`n_ctx`", Shown: "; the log's line `n_ctx` shows what it is now",
 		Settings: map[string]string{
 			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
 			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
