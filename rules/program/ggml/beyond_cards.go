@@ -25,7 +25,7 @@ var beyondCards = []cause.Card{{
 		does("fix_shape", "Or use a longer training text", "text", "It needs clearly more tokens than the context: about four characters are one token.", "more text"),
 		as("upgrade_version", "Update to a newer build", "a download"),
 	},
-	Sources: []string{"llama.cpp/common/common.cpp", "ggml/src/ggml-opt.cpp"},
+	Sources: []string{"llama.cpp/common/common.cpp", llamaThreads + "27648"},
 }, {
 	ID: "llama.cpp/below-zero", Kinds: refused, If: belowZero,
 	Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for a size below zero: a fault in the program, not too little memory",

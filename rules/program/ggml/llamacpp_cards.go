@@ -225,7 +225,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
 		Cause: cause.OversizedAllocation, Weight: cause.Likely,
-		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless told otherwise, and {asked} was asked for in one. The GPU may still have room.",
+		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless asked to, which llama.cpp does by itself since May 2026 only; {asked} was asked for in one. The GPU may still have room.",
 		Cures: []cause.Cure{
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
@@ -234,13 +234,24 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
 	{
+		ID: "llama.cpp/sycl-dnn", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: []string{"could not create a memory object"},
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped in oneDNN, which got no memory object for a multiplication",
+		Means: "oneDNN, the library that SYCL builds multiply with, could not create a memory object on the GPU. It says so without a size: the GPU is full beside weights and cache, or build, driver and oneAPI runtime do not match this model.",
+		Cures: []cause.Cure{
+			does("upgrade_version", "Compare without oneDNN, then update", "env", "export GGML_SYCL_DISABLE_DNN=1   # if it runs now, update llama.cpp, the GPU driver and oneAPI", "prompts may be read slower"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "If that cures it, memory was short.", "slower"),
+			smallerQuant, smallerInstead,
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/uxlfoundation/oneDNN/blob/main/include/oneapi/dnnl/dnnl.hpp"},
+	},
+	{
 		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
-		Means: "The driver answered \"out of device memory\" and gives no size. Three things end like this: model, KV cache and working memory are more than a GPU has; one buffer is above the 4 GiB that the driver allows unless told otherwise; or the driver fails with several GPUs. A start with little on one GPU tells them apart.",
+		Means: "The driver answered \"out of device memory\" and gives no size. Three things end like this: model, KV cache and working memory are more than a GPU has; one buffer is above the 4 GiB that the driver allows by itself; or the driver fails with several GPUs. A start with little on one GPU tells them apart.",
 		Cures: []cause.Cure{
 			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "It is {ub} tokens here, and the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Test with a small context on one GPU", Told: "If it runs, raise `-c` step by step. If one GPU works and several fail, it is the driver or the split; if even this fails, use fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
-			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
+			does("fix_shape", "Before May 2026: allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update the compute runtime, or use the Vulkan build", "text", "llama.cpp's releases have a Vulkan build for the same GPU: the same model and options, without oneAPI.", "half an hour"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", llamaThreads + "25286"},

@@ -47,7 +47,7 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"lower_resolution":   step.Paste("shell", "sd-cli -m model.gguf -W 512 -H 512"),
 	"cpu_offload": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
-			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --offload-to-cpu --backend te=cpu,vae=cpu   # before 2026: --vae-on-cpu --clip-on-cpu"}}
+			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --offload-to-cpu --backend te=cpu,vae=cpu   # before May 2026: --vae-on-cpu --clip-on-cpu"}}
 		}
 		return llamaLayers(c)
 	},

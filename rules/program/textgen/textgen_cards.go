@@ -150,7 +150,7 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`--load-in-4bit`, `--auto-devices`: they are for the Transformers loader.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Shorten the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
-			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (`batch-size` since April 2025; `ubatch-size` too since November).", Cost: "slower prompts"},
 			inTab("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
