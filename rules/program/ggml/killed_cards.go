@@ -35,6 +35,18 @@ var killedCards = []cause.Card{
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/README.md", "llama.cpp/tools/server/server-task.cpp"},
 	},
 	{
+		ID: "llama.cpp/killed-working", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"llama_init_from_file: kv self size"}, If: plain,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed after it had loaded the model: system memory (RAM) ran out",
+		Means: "Model and KV cache were there (`kv self size`), and the work on the prompt began. Signal 9 is then mostly the system's, when RAM is full: the mapped file is read into it only as it is used. `mem required` says what this build wants for itself.",
+		Not:   "Freeing graphics memory: this is about RAM.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "Close programs that use RAM", "text", "On a Mac: Activity Monitor, Memory. On Linux: `free -h`; in a container or IDE its own limit counts.", "free"),
+			does("use_smaller_model", "Use a smaller file", "text", "File, KV cache and 1 to 2 GB have to fit beside what else runs.", "lower quality"),
+			as("upgrade_version", "Update llama.cpp, or the program that brings it", "old `.bin` files need a GGUF of the same model"),
+		},
+		Sources: []string{"llama.cpp/llama.cpp"},
+	},
+	{
 		ID: "llama.cpp/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"load_tensors:", "llm_load_tensors:", "llama_model_loader:"}, If: when.All(plain, loading), Figures: killedNumbers,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed while it loaded the model: system memory (RAM) ran out",
 		Means: "Signal 9 in the middle of a load is nearly always the kernel: RAM, or the limit of a container, was full.[[ {inram} of weights go to RAM here, and the KV cache of those layers on top.]][[ {copied}]]",

@@ -19,7 +19,7 @@ var LlamaCpp = program.Program{
 		"stable-diffusion.cpp/examples/common/common.cpp": "--diffusion-fa --vae-tiling",
 	},
 	Proofs: []string{
-		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
+		"llama_model_loader:", "llama_init_from_file: kv self size", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 		"(llama-server)", "task=llama-server,", "(llama-cli)", "task=llama-cli,",
 	},
 	Books:    books.Of,

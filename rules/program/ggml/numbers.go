@@ -283,7 +283,7 @@ func deepSeek(c *ledger.Case) string {
 	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !dialect.OldBuild(c) && name == "model" {
 		return ""
 	}
-	return "; DeepSeek's large models have it since May 2025 only: for them update first, then it is `-fa on`."
+	return "; DeepSeek's large models have it since May 2025 only (on NVIDIA from RTX 30 on): for them update first, then it is `-fa on`."
 }
 
 // unevenHeads: keys and values of DeepSeek's large models have heads of
