@@ -300,12 +300,15 @@ func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 	}
 }
 
+// halvable: the context is not known to be short already.
+func halvable(c *ledger.Case) bool { return contextOf(c) == 0 || contextOf(c) >= 2048 }
+
 // metalFull and metalCures: what a Metal command that failed for memory means.
 const metalFull = "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM."
 
 var metalCures = []cause.Cure{
-	{Fix: "lower_context", Title: "Shorten the context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
-	{Fix: "lower_context", Title: "Shorten the context, one request at a time", Told: "llama.cpp: half of `-c` (the line `n_ctx` shows it). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
+	{Fix: "lower_context", Title: "Shorten the context", If: when.All(dialect.Named, halvable), Own: true, Cost: "shorter conversations"},
+	{Fix: "lower_context", Title: "Shorten the context, one request at a time", If: halvable, Told: "llama.cpp: half of `-c` (the line `n_ctx` shows it). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
 	smallerQuant, smallerInstead,
 	as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
 	as("close_other_apps", "Quit large programs", "free"),

@@ -29,7 +29,8 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment: a model or context that was not disposed of counts too.",
 		Cures: []cause.Cure{
-			does("lower_context", "Shorten the context, or let it choose", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits. Each of several `sequences` has a cache of its own.", "shorter conversations"),
+			does("lower_context", "Shorten the context, or let it choose", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits.", "shorter conversations"),
+			where(severalSlots, as("lower_parallel", "Use one sequence: each has a cache of its own", "requests wait for each other")),
 			does("restart_session", "Dispose of models and contexts no longer used", "text", "Call `await context.dispose()` and `await model.dispose()` before you create the next.", "free"),
 			as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality"),
 		},
