@@ -178,7 +178,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			where(windowWhole, does("lower_context", "Leave out `--swa-full`", "text", "The layers of this model that look back over a short window then keep that window only, not all tokens: the cache shrinks to a fraction. If it still fails, shorten `-c` too.", "an earlier prompt is reused less")),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
-			{Fix: "balance_split", If: largestShare, Title: "Give {gpu} fewer layers, if the others have room: `-ts`", Told: "It was to hold {asked} of the cache, the others {kvOthers} each.[[ {shareHow}]]", Cost: "a few trials", Kind: "text", Text: "`{look}` after a start with a short context shows which can take more."},
+			{Fix: "balance_split", If: when.All(books.LargestShare, func(c *ledger.Case) bool { return dialect.Of(c).Settings["balance_split"] != "" }), Title: "Give {gpu} fewer layers, if the others have room: `-ts`", Told: "It was to hold {asked} of the cache, the others {kvOthers} each.[[ {shareHow}]]", Cost: "a few trials", Kind: "text", Text: "`{look}` after a start with a short context shows which can take more."},
 			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Use an 8-bit KV cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
 			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Each layer takes its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},

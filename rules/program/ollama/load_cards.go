@@ -361,18 +361,6 @@ var loadCards = []cause.Card{
 		Sources: []string{"ollama/envconfig/config.go", threads + "8447", threads + "8471"}, Solved: 1,
 	},
 	{
-		ID: "ollama/vulkan-submit", Said: []string{"Not enough memory for command submission"}, If: byOllama, Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory in AMD's Vulkan driver",
-		Means: "The driver (radv) could not hold at once all the buffers that one command to the GPU needs: weights and what else is there. Vulkan grants buffers before there is room for them, so it shows only here.[[ {whole} is the GPU's size.]]",
-		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
-			does("close_other_apps", "See what else uses the GPU, and unload it", "Another model: `ollama stop NAME`; then games, browsers, other AI programs.", "free", look),
-			says("upgrade_version", "If it began with an update: try another version", "Some integrated Radeons that loaded a model with 0.32.9 failed like this from 0.32.10 on. Models are kept.", "a download"),
-			otherSize,
-		},
-		Sources: []string{"ollama/llm/llama_server.go", threads + "17748"},
-	},
-	{
 		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("")), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not start the model: the GPU refused memory[[: {asked} in one piece]]",
 		Means: "Since 0.30 Ollama runs llama-server, which fits the layers to what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` that is set switches that off, and what another program takes in between is not counted.",
