@@ -123,7 +123,7 @@ var ggmlFailures = slices.Concat(
 	on((*ggmlReader).metalStopped, "ggml_metal_graph_compute:"),
 	on(refusing{is: fact.Failure{Backend: "sycl"}, level: levelBuffer, figures: syclSize, ahead: 70, must: true, look: syclPool}.read, "can't allocate"),
 	on(refusing{is: fact.Failure{Kind: fact.GGMLSYCL, Backend: "sycl"}, level: levelRuntime, look: atWork}.read,
-		"fattn buffer alloc failed", "_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF"),
+		"fattn buffer alloc failed", "_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "could not create a memory object"),
 	on(refusing{level: levelBuffer, figures: openCLCode, back: 220, ahead: 20, must: true, look: openCL}.read, "ggml-opencl.cpp:"),
 	// Front ends. LM Studio estimates before it loads: 0.3.17 and later with how
 	// much it thinks is needed, "was aborted due to" before, 0.4 the last.

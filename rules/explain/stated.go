@@ -33,7 +33,7 @@ func wrapped(c *ledger.Case) *ledger.Explained {
 	case ok && n < 0 && below > 0:
 		x.Asked = fmt.Sprintf("%d bytes", uint64(n))
 		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero", ledger.Thousands(below))
-		if below <= 1<<31 {
+		if below <= 1<<31 && below >= 1<<20 {
 			x.What += ", as a count above 2^31 does in 32 bits"
 		}
 	case strings.Contains(c.Failure.Message, "allocate 1717986918"): // 2^34 GiB are 2^64 bytes

@@ -17,7 +17,7 @@ var besideCards = []cause.Card{
 			does("upgrade_version", "Update llama.cpp", "text", "Builds since November 2025 use flash attention in the vision part where the GPU has it; it needs far less.", "a download"),
 			does("cpu_offload", "Keep the vision part off the GPU: `--no-mmproj-offload`", "text", "Add `--no-mmproj-offload` to your command (builds since April 2025). Text stays as fast.", "each image takes much longer"),
 		},
-		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "llama.cpp/common/arg.cpp"},
+		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "https://github.com/ggml-org/llama.cpp/pull/16921"},
 	},
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU), Figures: besideNumbers,
@@ -58,11 +58,11 @@ var besideCards = []cause.Card{
 		Means: "To compute faster on the CPU, llama.cpp copies weights into another order while it loads (`CPU_REPACK`). Such a copy cannot stay in the mapped file: all of it, {asked}, needs free RAM at once.",
 		Not:   "Fewer layers on the GPU: that needs more RAM.",
 		Cures: []cause.Cure{
-			does("use_mmap", "Leave the weights in the mapped file: `--no-repack`", "text", "Add `--no-repack` (`-nr`; builds since autumn 2025) to your command, and no `--no-mmap`.", "prompts are read slower on the CPU"),
+			does("use_mmap", "Leave the weights in the mapped file: `--no-repack`", "text", "Add `--no-repack` (`-nr`; builds since August 2025) to your command, and no `--no-mmap`.", "prompts are read slower on the CPU"),
 			as("close_other_apps", "Close programs that use RAM", "free"),
 			smallerQuant, smallerInstead,
 		},
-		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/ggml/src/ggml-cpu/repack.cpp"},
+		Sources: []string{"llama.cpp/common/arg.cpp", "https://github.com/ggml-org/llama.cpp/pull/14990"},
 	},
 	{
 		ID: "llama.cpp/router", Kinds: gpuFull, Said: []string{"instance name=", "spawning server instance"}, If: when.All(plain, onGPU, when.Any(bare, buffer("weights", "kv", "compute"))), Figures: numbers,

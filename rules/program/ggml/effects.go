@@ -204,7 +204,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 
 func shortContext(c *ledger.Case) bool {
 	n := contextOf(c)
-	return n > 0 && n <= 2048 && ledger.GGMLRefused(c)
+	return n > 0 && n <= 2048 && (ledger.GGMLRefused(c) || c.Root(fact.GGMLMetal)) && !belowZero(c)
 }
 
 // mmapRefused: the file itself could not be mapped. That takes address space,

@@ -16,10 +16,10 @@ var LlamaCpp = program.Program{
 	Work:     "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
-		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",
+		"stable-diffusion.cpp/examples/common/common.cpp": "--diffusion-fa --vae-tiling",
 	},
 	Proofs: []string{
-		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
+		"llama_model_loader:", "llama_init_from_file: kv self size", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 		"(llama-server)", "task=llama-server,", "(llama-cli)", "task=llama-cli,",
 	},
 	Books:    books.Of,

@@ -130,21 +130,8 @@ var llamaPartCards = []cause.Card{
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "old `.bin` files need a GGUF of the same model"), as("close_other_apps", "Close programs that use memory", "free"), as("use_smaller_model", "Use a smaller model", "lower quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m", llamaThreads + "1870"},
 	},
-	{
-		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
-		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
-		Cures: []cause.Cure{
-			where(Tegra, DropCaches),
-			where(when.All(overShare, amdShares), raiseShare),
-			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
-			smallerQuant, smallerInstead,
-			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
-			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), raiseShare),
-			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
-		},
-		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
-	},
+	unifiedCard("unified-piece", cause.ModelTooLarge, when.All(bare, func(c *ledger.Case) bool { return claimed(c) != "" })),
+	unifiedCard("unified", cause.HostMemory, when.All()),
 	{
 		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
@@ -211,16 +198,15 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m", "llama.cpp/common/arg.cpp"},
 	},
 	{
+		ID: "llama.cpp/metal-stopped", Kinds: []fact.Kind{fact.GGMLMetal}, Said: stops, If: when.Any(unlimited, fewWeights),
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed, and stopped",
+		Means: metalFull + " This build ends at the first Metal command that fails.",
+		Cures: metalCures, Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed",
-		Means: "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM.[[ {garbage}]]",
-		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the context", If: dialect.Named, Own: true, Cost: "shorter conversations"},
-			{Fix: "lower_context", Title: "Shorten the context, one request at a time", Told: "llama.cpp: half of `-c`, or 8192 if you set none (many versions then take the model's own maximum). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
-			smallerQuant, smallerInstead,
-			as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
-			as("close_other_apps", "Quit large programs", "free"),
-		},
+		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
@@ -239,7 +225,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
 		Cause: cause.OversizedAllocation, Weight: cause.Likely,
-		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless told otherwise, and {asked} was asked for in one. The GPU may still have room.",
+		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless asked to, which llama.cpp does by itself since May 2026 only; {asked} was asked for in one. The GPU may still have room.",
 		Cures: []cause.Cure{
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
@@ -248,13 +234,24 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
 	{
+		ID: "llama.cpp/sycl-dnn", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: []string{"could not create a memory object"},
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped in oneDNN, which got no memory object for a multiplication",
+		Means: "oneDNN, the library that SYCL builds multiply with, could not create a memory object on the GPU. It says so without a size: the GPU is full beside weights and cache, or build, driver and oneAPI runtime do not match this model.",
+		Cures: []cause.Cure{
+			does("upgrade_version", "Compare without oneDNN, then update", "env", "export GGML_SYCL_DISABLE_DNN=1   # if it runs now, update llama.cpp, the GPU driver and oneAPI", "prompts may be read slower"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "If that cures it, memory was short.", "slower"),
+			smallerQuant, smallerInstead,
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/uxlfoundation/oneDNN/blob/main/include/oneapi/dnnl/dnnl.hpp"},
+	},
+	{
 		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
-		Means: "The driver answered \"out of device memory\" and gives no size. Three things end like this: model, KV cache and working memory are more than a GPU has; one buffer is above the 4 GiB that the driver allows unless told otherwise; or the driver fails with several GPUs. A start with little on one GPU tells them apart.",
+		Means: "The driver answered \"out of device memory\" and gives no size. Three things end like this: model, KV cache and working memory are more than a GPU has; one buffer is above the 4 GiB that the driver allows by itself; or the driver fails with several GPUs. A start with little on one GPU tells them apart.",
 		Cures: []cause.Cure{
 			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "It is {ub} tokens here, and the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Test with a small context on one GPU", Told: "If it runs, raise `-c` step by step. If one GPU works and several fail, it is the driver or the split; if even this fails, use fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
-			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
+			does("fix_shape", "Before May 2026: allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update the compute runtime, or use the Vulkan build", "text", "llama.cpp's releases have a Vulkan build for the same GPU: the same model and options, without oneAPI.", "half an hour"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", llamaThreads + "25286"},
@@ -281,6 +278,40 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
+}
+
+// unifiedCard is about graphics without memory of their own. Where more was
+// listed as free than one piece, memory as such is not what is short.
+func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
+	return cause.Card{
+		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
+		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
+		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
+		Cures: []cause.Cure{
+			where(Tegra, DropCaches),
+			where(when.All(overShare, amdShares), raiseShare),
+			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
+			smallerQuant, smallerInstead,
+			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
+			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), raiseShare),
+			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
+	}
+}
+
+// halvable: the context is not known to be short already.
+func halvable(c *ledger.Case) bool { return contextOf(c) == 0 || contextOf(c) >= 2048 }
+
+// metalFull and metalCures: what a Metal command that failed for memory means.
+const metalFull = "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM."
+
+var metalCures = []cause.Cure{
+	{Fix: "lower_context", Title: "Shorten the context", If: when.All(dialect.Named, halvable), Own: true, Cost: "shorter conversations"},
+	{Fix: "lower_context", Title: "Shorten the context, one request at a time", If: halvable, Told: "llama.cpp: half of `-c` (the line `n_ctx` shows it). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
+	smallerQuant, smallerInstead,
+	as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
+	as("close_other_apps", "Quit large programs", "free"),
 }
 
 // serverCards are about the system's memory while a server works.

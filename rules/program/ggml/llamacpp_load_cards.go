@@ -29,7 +29,8 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment: a model or context that was not disposed of counts too.",
 		Cures: []cause.Cure{
-			does("lower_context", "Shorten the context, or let it choose", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits. Each of several `sequences` has a cache of its own.", "shorter conversations"),
+			does("lower_context", "Shorten the context, or let it choose", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits.", "shorter conversations"),
+			where(severalSlots, as("lower_parallel", "Use one sequence: each has a cache of its own", "requests wait for each other")),
 			does("restart_session", "Dispose of models and contexts no longer used", "text", "Call `await context.dispose()` and `await model.dispose()` before you create the next.", "free"),
 			as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality"),
 		},
@@ -177,6 +178,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			where(windowWhole, does("lower_context", "Leave out `--swa-full`", "text", "The layers of this model that look back over a short window then keep that window only, not all tokens: the cache shrinks to a fraction. If it still fails, shorten `-c` too.", "an earlier prompt is reused less")),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
+			{Fix: "balance_split", If: when.All(books.LargestShare, func(c *ledger.Case) bool { return dialect.Of(c).Settings["balance_split"] != "" }), Title: "Give {gpu} fewer layers, if the others have room: `-ts`", Told: "It was to hold {asked} of the cache, the others {kvOthers} each.[[ {shareHow}]]", Cost: "a few trials", Kind: "text", Text: "`{look}` after a start with a short context shows which can take more."},
 			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Use an 8-bit KV cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
 			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Each layer takes its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
@@ -245,7 +247,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One this large is usually attention without flash attention, which grows with context and batch[[: with 64 heads (a 70B model) it is a context of about {tokens64} tokens, with 128 (DeepSeek V3, R1) {tokens128}]].",
 		Cures: []cause.Cure{
 			where(when.All(attentionOff, when.Not(oldVulkan)), told("enable_flash_attention", "Turn on flash attention: it is off", "Most of this buffer is then not made, and the context keeps its length.", "free, where model and build have it")),
-			where(command.ContextUnset, does("lower_context", "Set a context length: your command sets none", "text", "Add `-c 8192`. Unset, it is the model's own maximum in many versions, often 131,072 tokens, and this buffer and the cache grow with it.", "shorter conversations")),
+			where(when.All(command.ContextUnset, contextFrom(16384)), does("lower_context", "Set a context length: your command sets none", "text", "Add `-c 8192`. Unset, it is the model's own maximum in many versions, often 131,072 tokens, and this buffer and the cache grow with it.", "shorter conversations")),
 			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			where(batchIsEnough, told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length.", "slower prompts")),
 			{Fix: "enable_flash_attention", If: when.Not(when.Any(oldVulkan, attentionOff, batchIsEnough)), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},

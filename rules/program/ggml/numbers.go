@@ -58,6 +58,7 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
+	out["kvOthers"], out["shareHow"] = books.OthersCache(c)
 	open := "The log does not show how much was free: the GPU is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
 	if pieced(c) {
 		out["pieces"] = "It is one of several pieces of the weights; those before it were placed."
@@ -171,6 +172,8 @@ func budgeted(b budget, out map[string]string) {
 // cacheTold is what an 8-bit cache takes, and whether that is enough.
 func cacheTold(c *ledger.Case, out map[string]string) string {
 	switch {
+	case unevenHeads(c):
+		return "Keys only: builds before May 2025 have no flash attention for DeepSeek's large models, and an 8-bit V cache needs it. Keys are more than half of this cache."
 	case out["q8ctx"] != "":
 		return "All " + out["context"] + " tokens would still take " + out["q8"] + ", and " + out["left"] + " is left: together with a context of " + out["q8ctx"] + " it fits."
 	case out["q8"] != "" && out["q4"] != "":
@@ -193,6 +196,9 @@ func longestIn8Bit(b budget) int64 {
 // cacheIn8BitSteps sets the 8-bit cache, with the context that fits then.
 func cacheIn8BitSteps(c *ledger.Case) []step.Step {
 	d := dialect.Of(c)
+	if unevenHeads(c) {
+		return []step.Step{d.Step(c, "-ctk q8_0")}
+	}
 	if n := longestIn8Bit(budgetOf(c)); n > 0 && d.Kind == "shell" {
 		return []step.Step{d.Step(c, fmt.Sprintf("-c %d ", n)+d.Settings["quantize_kv_cache"])}
 	}
@@ -215,7 +221,15 @@ func deepSeek(c *ledger.Case) string {
 	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !dialect.OldBuild(c) && name == "model" {
 		return ""
 	}
-	return "; DeepSeek's large models have it since May 2025 only: for them update first, then it is `-fa on`."
+	return "; DeepSeek's large models have it since May 2025 only (on NVIDIA from RTX 30 on): for them update first, then it is `-fa on`."
+}
+
+// unevenHeads: keys and values of DeepSeek's large models have heads of
+// different size. Builds before May 2025 turn flash attention off for them
+// ("requires n_embd_head_k == n_embd_head_v"), which a V cache of 8 bit needs.
+func unevenHeads(c *ledger.Case) bool {
+	name := strings.ToLower(c.ModelName())
+	return strings.Contains(name, "deepseek") && !strings.Contains(name, "distill") && !strings.Contains(name, "coder") && dialect.OldBuild(c) && dialect.Of(c).Kind == "shell"
 }
 
 // flashThere turns flash attention on, with what to know of the model.

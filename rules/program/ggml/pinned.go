@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -54,9 +55,14 @@ func mappedAgain(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "shell", Text: strings.Replace(typed, " --no-mmap", "", 1)}}
 }
 
-// metalRepeats: builds of 2024 went on after a Metal command that failed.
+// stops are what a build prints that ends at a Metal command that failed, as
+// ggml_metal_graph_compute did until 2024.
+var stops = []string{"GGML_ASSERT", "SIGABRT", "Abort trap", "ggml_abort"}
+
+// metalRepeats: builds of 2024 went on after a Metal command that failed. Each
+// command buffer of one graph prints the error, so that only several graphs tell.
 func metalRepeats(c *ledger.Case) map[string]string {
-	if len(c.Facts.Failures) < 3 {
+	if len(c.Facts.Failures) < 3 || dialect.Said(c, stops) {
 		return map[string]string{"garbage": ""}
 	}
 	return map[string]string{"garbage": "The error repeats, so this build goes on after it: what it answers since then is unusable."}

@@ -47,7 +47,7 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"lower_resolution":   step.Paste("shell", "sd-cli -m model.gguf -W 512 -H 512"),
 	"cpu_offload": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
-			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --offload-to-cpu --backend te=cpu,vae=cpu   # before 2026: --vae-on-cpu --clip-on-cpu"}}
+			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --offload-to-cpu --backend te=cpu,vae=cpu   # before May 2026: --vae-on-cpu --clip-on-cpu"}}
 		}
 		return llamaLayers(c)
 	},
@@ -108,7 +108,7 @@ func llamaContext(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: "Set " + d.Context + " to 8192 first, then raise it until it fails: unset, it is the model's own maximum in many versions."}}
 	}
 	if contextOf(c) == 0 {
-		return []step.Step{{Kind: "text", Text: "Halve " + d.Context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
+		return []step.Step{{Kind: "text", Text: "Halve " + d.Context + d.Shown + "."}}
 	}
 	if perSlot(c) && !byOllama(c) {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Halve %s: each slot has %s tokens of it now. With several slots, `--parallel 1` leaves the whole to one request.", d.Context, grouped(contextOf(c)))}}

@@ -15,7 +15,7 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: cause.Fair, Headline: "was refused one Vulkan buffer of {asked}",
-		Means: "Builds since February 2025 put weights and cache on a Vulkan device in pieces of about 1 GiB, so one buffer of {asked} is usually the working memory of a batch; in older ones it may be weights or cache. It grows with the physical batch size and, without flash attention, with the context. Either the GPU was full, or the driver allows no single buffer that large (often 4 GiB, on some 2): the next line then says `exceeds … limit`.",
+		Means: "Builds since March 2025 put weights and cache on a Vulkan device in pieces of about 1 GiB, so one buffer of {asked} is usually the working memory of a batch; in older ones it may be weights or cache. It grows with the physical batch size and, without flash attention, with the context. Either the GPU was full, or the driver allows no single buffer that large (often 4 GiB, on some 2): the next line then says `exceeds … limit`.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "Lower the physical batch size", "It is 512 unless set: a quarter of it takes about a quarter of {asked}. If you set more (`-ub`, `-b`), go back to 512 first.", "slower prompts"),
 			told("enable_flash_attention", "Turn on flash attention", "Where the device has it, the part that grows with the context is then not stored.", "free"),

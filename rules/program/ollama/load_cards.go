@@ -129,12 +129,22 @@ var (
 )
 
 func shortAndSmall(c *ledger.Case) []step.Step {
-	n, _ := ggml.ContextToTry(c)
+	n, of := ggml.ContextToTry(c)
+	if of == 0 && explained(c, "tokens") == 0 { // defaults were 2048 and 4096
+		return append([]step.Step{told("Halve `num_ctx` where a Modelfile, a front end or your request sets it, and lower the batch:")}, modelfile(c, fmt.Sprintf("num_batch %d", fewAtOnce(c)))...)
+	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n), fmt.Sprintf("num_batch %d", fewAtOnce(c)))
 }
 
 // fewAtOnce is a quarter of the tokens that are computed at once, 128 at most.
 func fewAtOnce(c *ledger.Case) int64 { return max(min(ggml.PhysicalBatch(c)/4, 128), 32) }
+
+// wholeText gives an embedding model context and batch for a piece of text, and
+// never more than it has.
+func wholeText(c *ledger.Case) []step.Step {
+	n := max(min(ggml.PhysicalBatch(c)/2, 2048), 256)
+	return modelfile(c, fmt.Sprintf("num_ctx %d", n), fmt.Sprintf("num_batch %d", n))
+}
 
 // unplanned: far more working memory was asked for than the plan for the text
 // had counted, and the model has an image part (server.go, "projector.weights").
@@ -211,9 +221,9 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/embedding", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.WholeTexts), Figures: loadFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: the embedding model reads {ub} tokens at once",
-		Means: "Since 0.30 an embedding model computes as many tokens at once as its context is long, {ub} here, and that working memory, {asked}, did not fit beside what is loaded. Without flash attention it grows with the square of that length.",
+		Means: "Since 0.30 an embedding model computes a whole text at once: 2048 tokens, or as `num_batch` and the context allow, {ub} here. That working memory, {asked}, did not fit beside what is loaded. Without flash attention it grows with the square of that length.",
 		Cures: []cause.Cure{
-			does("lower_context", "Shorten the context of the embedding model", "Pieces for embeddings mostly have 512 to 2048 tokens. In the request: `\"options\": {\"num_ctx\": 2048}`, or a copy of the model:", "longer texts are cut", func(c *ledger.Case) []step.Step { return modelfile(c, "num_ctx 2048") }),
+			does("lower_context", "Shorten the context of the embedding model", "Pieces for embeddings mostly have 512 to 2048 tokens. `num_ctx` and `num_batch` in the request's options, or a copy of the model:", "longer texts are cut", wholeText),
 			does("cpu_offload", "Run the embedding model on the CPU", "The chat model then keeps the GPU: `\"options\": {\"num_gpu\": 0}` in the request, or a copy of it:", "slower", func(c *ledger.Case) []step.Step { return modelfile(c, "num_gpu 0") }),
 			does("enable_flash_attention", "Turn on flash attention", "", "free where card and model have it", steps["enable_flash_attention"]),
 		},

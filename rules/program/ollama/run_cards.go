@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -18,6 +19,9 @@ import (
 func brim(gib int64) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		n, _ := ggml.ContextToTry(c)
+		if era.Lacks(c, "ollama", era.DefaultContext) { // unset it is 2048 there
+			n = min(n, 2048)
+		}
 		variables := []string{fmt.Sprintf("OLLAMA_GPU_OVERHEAD=%d", gib*units.GiB), fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n), "OLLAMA_NUM_PARALLEL=1"}
 		if modern(c) {
 			variables[0] = fmt.Sprintf("LLAMA_ARG_FIT_TARGET=%d", (gib+1)*1024)
@@ -35,6 +39,18 @@ func long(c *ledger.Case) bool {
 const grew = "The model was loaded; then its temporary memory on the GPU grew while it computed, and nothing was left for it. "
 
 var runCards = []cause.Card{
+	{
+		ID: "ollama/vulkan-submit", Said: []string{"Not enough memory for command submission"}, If: byOllama, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory in AMD's Vulkan driver",
+		Means: "The driver (radv) could not hold at once all the buffers that one command to the GPU needs: weights and what else is there. Vulkan grants buffers before there is room for them, so it shows only here.[[ {whole} is the GPU's size.]]",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU", layers),
+			does("close_other_apps", "See what else uses the GPU, and unload it", "Another model: `ollama stop NAME`; then games, browsers, other AI programs.", "free", look),
+			says("upgrade_version", "If it began with an update: try another version", "Some integrated Radeons that loaded a model with 0.32.9 failed like this from 0.32.10 on. Models are kept.", "a download"),
+			otherSize,
+		},
+		Sources: []string{"ollama/llm/llama_server.go", threads + "17748"},
+	},
 	{
 		ID: "ollama/cublas", Kinds: []fact.Kind{fact.CUDAHandle}, Said: ggml.HandleWords, If: byOllama, Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "filled the GPU: cuBLAS found no memory for its handle",

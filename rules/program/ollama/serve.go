@@ -233,15 +233,19 @@ func explained(c *ledger.Case, name string) int64 {
 func context(c *ledger.Case) []step.Step {
 	n := tokens(c)
 	_, of := ggml.ContextToTry(c)
+	now := ""
+	if of == 0 && explained(c, "tokens") == 0 && n >= 4096 { // which many versions take by themselves
+		now = ", if it is longer now"
+	}
 	switch {
 	case of == 0 && explained(c, "tokens") == 0 && era.Lacks(c, "ollama", era.DefaultContext):
 		return []step.Step{told("Where a Modelfile, a front end or your request sets `num_ctx`, halve it; unset it is 2,048 in this version.")}
 	case c.Near(llamaIndex...):
-		return []step.Step{told("In your code: `llm = Ollama(model=%q, context_window=%d)`.", named(c), n)}
+		return []step.Step{told("In your code: `llm = Ollama(model=%q, context_window=%d)`%s.", named(c), n, now)}
 	case c.Near(langchain...):
-		return []step.Step{told("In your code: `llm = ChatOllama(model=%q, num_ctx=%d)`.", named(c), n)}
+		return []step.Step{told("In your code: `llm = ChatOllama(model=%q, num_ctx=%d)`%s.", named(c), n, now)}
 	case c.Near(ollamaPython...):
-		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`.", named(c), n)}
+		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`%s.", named(c), n, now)}
 	case c.Near("homeassistant.components.ollama"):
 		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends overrides Ollama's own setting.", n)}
 	case inDocker(c) && !era.Lacks(c, "ollama", "OLLAMA_CONTEXT_LENGTH"):
@@ -253,7 +257,7 @@ func context(c *ledger.Case) []step.Step {
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
-	if of == 0 && n == 4096 { // which many versions take by themselves
+	if now != "" {
 		return append([]step.Step{told("Only if it is longer now.")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))

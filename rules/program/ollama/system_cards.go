@@ -80,7 +80,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 		out["lack"] = c.Shortfall.String()
 	}
 	if byClient(c) {
-		out["client"] = "Your Python code is fine: the error comes from the Ollama server."
+		out["client"] = "The error comes from the Ollama server."
 	}
 	return out
 }
@@ -190,7 +190,7 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("close_other_apps", "Unload other models, close a browser, try again", "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once.", "free", look),
 			raise,
-			does("lower_context", "Shorten the context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
+			does("lower_context", "Shorten the context", "Unset it is 2048 before 0.6.7 and 4096 up to 0.15.4. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
 			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: systemFiles,

@@ -136,7 +136,7 @@ var textgenLoadCards = []cause.Card{
 		Means:    "A Metal command ran out of memory: weights, KV cache and working memory together are more than[[ the {limit} that]] macOS lets the GPU use. The cache grows with `ctx-size`, and is reserved whole.",
 		Not:      "Fewer layers on the GPU: on a Mac they lie in the same memory.",
 		Cures: []cause.Cure{
-			inTab("lower_context", "Lower the context: `ctx-size`", "Model tab, `ctx-size` (before 2025 `n_ctx`), then Load; 8192 is enough for most chats.", "longer chats are cut", contextFlag),
+			inTab("lower_context", "Lower the context: `ctx-size`", "Model tab, `ctx-size` (before 2025 `n_ctx`), then Load: half of what it is.", "longer chats are cut", contextFlag),
 			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Told: "Q4_K_S or Q3_K_M in place of Q4_K_M; or a smaller model: file and cache should stay 2 GB below that limit.", Cost: "some quality"},
 			{Fix: "raise_memory_limit", Title: "Raise the GPU memory limit of macOS", Told: "Until the next restart; leave 5 GB or more of the RAM to macOS.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb={wired}", Cost: "less RAM for everything else"},
 		},
@@ -150,7 +150,7 @@ var textgenLoadCards = []cause.Card{
 		Not:      "`--load-in-4bit`, `--auto-devices`: they are for the Transformers loader.",
 		Cures: []cause.Cure{
 			inTab("lower_context", "Shorten the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
-			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			{Fix: "lower_ubatch", Title: "Lower the prompt batch: `n_batch`", Told: "Model tab, `n_batch` 128 (`batch-size` since April 2025; `ubatch-size` too since November).", Cost: "slower prompts"},
 			inTab("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},

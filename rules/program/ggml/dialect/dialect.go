@@ -19,6 +19,7 @@ type Dialect struct {
 	Kind     string // of the step
 	Layers   string // what holds the number of layers on the card
 	Context  string // and the length of the context
+	Shown    string // where the log shows how long it is; defaults changed too often to name one
 	Settings map[string]string
 	Upgrade  step.Step
 }
@@ -27,7 +28,7 @@ const advanced = "Load settings of the model (advanced): " // of LM Studio
 
 var dialects = map[string]Dialect{
 	"llama.cpp": {
-		Kind: "shell", Layers: "`-ngl`", Context: "the context (`-c`)",
+		Kind: "shell", Layers: "`-ngl`", Context: "the context (`-c`)", Shown: "; the log's line `n_ctx` shows how long it is now",
 		Settings: map[string]string{
 			"fewer_gpu_layers": "-ngl %d", "lower_context": "-c %d", "lower_batch_size": "-b %d",
 			"lower_ubatch":           "-ub %d",
@@ -37,9 +38,9 @@ var dialects = map[string]Dialect{
 		Upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
 	},
 	"llama-cpp-python": {
-		Kind: "python", Layers: "`n_gpu_layers`", Context: "`n_ctx`",
+		Kind: "python", Layers: "`n_gpu_layers`", Context: "`n_ctx`", Shown: "; the log's line `n_ctx` shows what it is now",
 		Settings: map[string]string{
-			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
+			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
 			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
 		},
 		Upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
@@ -60,7 +61,7 @@ var dialects = map[string]Dialect{
 			"fewer_gpu_layers": "GPU Layers %d in the launcher (`--gpulayers %[1]d`).", "lower_context": "Context Size %d in the launcher (`--contextsize %[1]d`).",
 			"lower_ubatch":           "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
 			"lower_batch_size":       "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
-			"enable_flash_attention": "Tick Use FlashAttention in the launcher (`--flashattention`).", "quantize_kv_cache": "Tokens tab of the launcher: Use FlashAttention, Quantize KV Cache 8-Bit (`--flashattention --quantkv 1`).",
+			"enable_flash_attention": "Tick Use FlashAttention in the launcher (`--flashattention`; newer versions have it on by themselves).", "quantize_kv_cache": "Tokens tab of the launcher: Use FlashAttention, Quantize KV Cache 8-Bit (`--flashattention --quantkv 1`).",
 			"moe_cpu_offload": "Hardware tab of the launcher: MoE CPU Layers %d (`--moecpu %[1]d`).",
 			"balance_split":   "Hardware tab of the launcher: Tensor Split `%s` (`--tensor_split %[1]s`).", "use_mmap": "tick Use MMAP in the launcher (`--usemmap`)",
 		},

@@ -236,9 +236,10 @@ func (b Budget) FileThatFits(c *ledger.Case) (bytes int64, ok bool) {
 	return bytes, b.WholeThere(c) && b.Free > 0 && float64(bytes) > least
 }
 
-// WholeThere: all layers of the model are meant for one card.
+// WholeThere: all layers of the model are meant for one card. Of a Mac's sum it
+// is known only where the log tells what of it is no weights.
 func (b Budget) WholeThere(c *ledger.Case) bool {
-	return b.Part == "" || b.Part == "weights" && b.Layers > 1 && b.Layers == layersInAll(c) && !SeveralDevices(c)
+	return b.Part == "" && b.KV+b.Graph > 0 || b.Part == "weights" && b.Layers > 1 && b.Layers == layersInAll(c) && !SeveralDevices(c)
 }
 
 // LayersToKeep is the -ngl to paste: computed, else a few layers fewer, else a

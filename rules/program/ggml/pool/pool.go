@@ -47,7 +47,7 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", If: otherProgram, Title: "Update the program", Cost: "old model files may need a new download"},
 				{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`; in place of pygpt4all and pyllamacpp, which are no longer kept up, `pip install gpt4all`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
-				{Fix: "lower_batch_size", If: when.Any(when.Not(slightlyShort), computes), Title: "Until then: lower the batch size", Kind: "text", Text: "Half of the present value, 512 at most: `-b` in llama.cpp, `n_batch` in Python.", Cost: "slower prompts"},
+				{Fix: "lower_batch_size", If: when.Any(when.Not(slightlyShort), computes), Title: "Until then: lower the batch size", Kind: "text", Text: "Half of the present value, 512 at most: `n_batch` in Python, `-b` in llama.cpp. If it fails only after several requests, load the model anew between them.", Cost: "slower prompts"},
 				{Fix: shortPrompt.Fix, If: when.Any(when.Not(slightlyShort), computes), Title: shortPrompt.Title, Kind: shortPrompt.Kind, Text: shortPrompt.Text, Cost: shortPrompt.Cost},
 			},
 			Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
@@ -58,7 +58,7 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 // What pools of fixed size have in common.
 const (
 	arenaHeadline = "ran over a memory pool of fixed size inside itself"
-	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]llama.cpp builds of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
+	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]Programs on ggml of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
 	arenaNot      = "More RAM, swap or fewer layers on the GPU: the pool keeps its size."
 )
 
