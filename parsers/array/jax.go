@@ -11,7 +11,7 @@ import (
 var JAX = parser("jax", map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
 	text.On("Out of memory while trying to allocate", readXLA),
 	text.On("RESOURCE_EXHAUSTED: Out of memory allocating", readXLA),
-	text.On("RESOURCE_EXHAUSTED: Failed to allocate request for", readXLA),
+	text.On("RESOURCE_EXHAUSTED: Failed to allocate request for", readXLA), text.On("Resource exhausted: Failed to allocate request for", readXLA), // spelled so until 2022
 	text.On("RESOURCE_EXHAUSTED: CUDA_ERROR_OUT_OF_MEMORY", readXLA),
 	text.On("in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(fact.Failure{Kind: fact.XLAAlloc, Framework: "jax", Backend: "cuda"})),
 	text.On("Ran out of memory in memory space", readTPUCompile),
