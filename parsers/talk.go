@@ -33,7 +33,7 @@ func talk(l *text.Log, f *fact.Facts) {
 			next = k + 1
 			line := l.Lines[k].Text[:min(len(l.Lines[k].Text), talkLength)]
 			if l.Lines[k].Number >= x.Line && l.Lines[k].Number <= x.EndLine {
-				line, _, _ = strings.Cut(line, "out of memory")
+				line = line[:max(strings.LastIndex(line+"out of memory", "out of memory"), 0)]
 			}
 			if !strings.HasPrefix(line, "    ") && !strings.Contains(line, `File "`) && !strings.Contains(line, `File \"`) {
 				f.Talk = append(f.Talk, fact.Word{Text: line, Line: l.Lines[k].Number})

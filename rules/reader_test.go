@@ -49,6 +49,13 @@ func TestWhoReads(t *testing.T) {
 		{"Python's own word", "  File \"/usr/lib/python3.11/site-packages/transformers/trainer.py\", line 3, in step\n" + torch, ledger.Reader{Program: "hf-trainer", Work: "text-training", Edits: "code", OS: "linux", Language: "python"}},
 		{"the kernel's victim", "Out of memory: Killed process 4242 (node) total-vm:40000000kB, anon-rss:30000000kB, file-rss:0kB, shmem-rss:0kB\n", ledger.Reader{Program: "linux-oom-killer", Edits: "admin", OS: "linux", Language: "js"}},
 		{"a script that was killed", "/bin/bash: line 1:  88 Killed                  python3 -u prep.py --all\n", ledger.Reader{Program: "own-script", Edits: "code", OS: "linux", Language: "python"}},
+		{"a network in its file's name", "  File \"/home/me/hall/nets/ResNet50.py\", line 8, in block\n" + torch, ledger.Reader{Program: "own-script", Work: "vision", Edits: "code", OS: "linux", Language: "python"}},
+		{"the kind of work in a command", "%%bash\npython run.py \\\n    --arch roberta \\\n    --do_train\n" + torch, ledger.Reader{Program: "own-script", Work: "text-training", Edits: "code", Language: "python"}},
+		{"a prompt is of many kinds", "python run.py --prompt fox --text_encoder big\n" + torch, ledger.Reader{Program: "own-script", Edits: "code", Language: "python"}},
+		{"embeddings of an engine for text", "  File \"/usr/lib/python3.11/site-packages/xinference/api/restful_api.py\", line 3, in create_embedding\n" + torch, ledger.Reader{Program: "xinference", Work: "embedding", Edits: "flags", OS: "linux", Language: "python"}},
+		{"an engine for text has embeddings inside", "  File \"/usr/lib/python3.11/site-packages/vllm/model_executor/layers/vocab_parallel_embedding.py\", line 3, in forward\n" + torch, ledger.Reader{Program: "vllm", Work: "text-inference", Edits: "flags", OS: "linux", Language: "python"}},
+		{"a mesh of devices", "  File \"/srv/mesh/shard.py\", line 3, in put\n" + torch, ledger.Reader{Program: "own-script", Edits: "code", OS: "linux", Language: "python"}},
+		{"the shell of a Mac", "Killed: 9                  python3 prep.py\n/bin/bash: line 1:  88 Killed                  python3 -u prep.py --all\n", ledger.Reader{Program: "own-script", Edits: "code", OS: "mac", Language: "python"}},
 		{"a Mac", "RuntimeError: MPS backend out of memory (MPS allocated: 5.00 GB, other allocations: 1.00 GB, max allowed: 6.00 GB). Tried to allocate 1.00 GB on private pool.\n", ledger.Reader{OS: "mac", Language: "python"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

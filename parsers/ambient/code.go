@@ -35,12 +35,11 @@ var (
 	otherFrame = regexp.MustCompile(`([\w./\\:@~+-]+\.(?:go|rs|m?js|ts|java|cs|jl|swift|cpp|cc|cu|hpp|c)):(?:line )?\d+`)
 )
 
-// maxCode bounds the files that are kept, and maxLooked the lines that are
-// looked at: a deep recursion has thousands.
+// maxCode bounds the files that are kept, maxLooked the lines that are looked at,
+// as a deep recursion has thousands, and notebookLines those of IPython's frame.
 const (
-	maxCode      = 400
-	maxLooked    = 4000
-	longestFrame = 2 << 10
+	maxCode, maxLooked, notebookLines           = 400, 4000, 8
+	longestFrame, longestSource, longestCommand = 2 << 10, 200, 30 // lines
 )
 
 func parseCode(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -61,10 +60,22 @@ func parseCode(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			code.Line = l.Lines[i].Number
 			if code.Function != "" {
 				code.Source = sourceBelow(l, i)
+			} else if code.Own && code.At == 0 {
+				code.Args = argumentsOf(l, i, path.Base(code.File))
 			}
 			f.Code = append(f.Code, code)
 		}
 	}
+}
+
+// argumentsOf is what stands behind a script that was started, on the lines too
+// over which its command goes on.
+func argumentsOf(l *text.Log, i int, script string) string {
+	_, args, _ := strings.Cut(l.Lines[i].Text, script)
+	for k := i + 1; k < min(len(l.Lines), i+longestCommand) && len(args) < longestFrame && strings.HasSuffix(args, `\`); k++ {
+		args = strings.TrimSuffix(args, `\`) + strings.TrimRight(l.Lines[k].Text, " ")
+	}
+	return args[:min(len(args), longestFrame)]
 }
 
 // headless is the statement above a message, where the line that names its file
@@ -163,9 +174,6 @@ func sourceBelow(l *text.Log, head int) string {
 	return ""
 }
 
-// notebookLines is how many lines IPython prints of a frame.
-const notebookLines = 8
-
 var (
 	arrowed  = regexp.MustCompile(`^\s*-{2,}>\s*\d+\s+(.*)`)
 	numbered = regexp.MustCompile(`^\s*(?:-{2,}>\s*)?\d+\b`)
@@ -188,8 +196,6 @@ func bounded(source string) string {
 	return source
 }
 
-const longestSource = 200 // of a statement that somebody wrote
-
 func codeIn(file, function string, own bool) fact.Code {
 	file = strings.ReplaceAll(strings.ReplaceAll(file, `\`, "/"), "//", "/") // JSON doubles Windows' separator
 	return fact.Code{File: file, Function: function, Own: own && !installed(file)}
@@ -198,7 +204,16 @@ func codeIn(file, function string, own bool) fact.Code {
 // installed reports a file of a package or of Python itself.
 func installed(file string) bool {
 	file = strings.ToLower(file)
-	return slices.ContainsFunc([]string{"-packages/", "/lib/python", "/lib/multiprocessing/", "/usr/lib/", "/lib/runpy.py", "/lib/", "/bin/", "node_modules/", "<frozen", ".egg/", "importlib/", "conda-bld/"}, func(part string) bool {
+	base := path.Base(file)
+	return slices.ContainsFunc([]string{"-packages/", "/lib/python", "/lib/multiprocessing/", "/lib/runpy.py", "/lib/threading.py", "/lib/concurrent/", "/lib/asyncio/", "node_modules/", "<frozen", ".egg/", "importlib/", "conda-bld/"}, func(part string) bool {
 		return strings.Contains(file, part)
-	}) || strings.HasPrefix(path.Base(file), "_")
+	}) || ofSystem(file, "/lib/") || ofSystem(file, "/bin/") || base[0] == '_' && (base != "__init__.py" || !strings.ContainsAny(file[:min(len(file), 3)], "/:") || strings.Contains(file, "torch/"))
+}
+
+// ofSystem: the folder is the system's or an environment's, not one of a checkout,
+// which often has a lib of its own.
+func ofSystem(file, folder string) bool {
+	before, _, found := strings.Cut(file, folder)
+	above, of := path.Split(before)
+	return found && (before == "" || strings.HasSuffix(above, "envs/") || slices.ContainsFunc([]string{"usr", "local", "opt", "env", "python", "conda", "forge", "mamba", "runtime"}, func(part string) bool { return strings.Contains(of, part) }))
 }

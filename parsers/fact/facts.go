@@ -187,7 +187,9 @@ type Code struct {
 	// At is the line in the file, 0 where the log does not say; Source its text.
 	At     int
 	Source string
-	Line   int
+	// Args is what follows a script on the line that started it.
+	Args string
+	Line int
 	// Own marks what the reader wrote or checked out; the rest belongs to
 	// installed packages, to the language or to who built the program.
 	Own bool

@@ -44,11 +44,8 @@ func Learn(c *ledger.Case, shown []Known) {
 	w.Cards, w.Ranks = cards(c), ranks(c)
 	slices.Sort(w.Lines)
 	c.Reader = w.Reader
-	for _, k := range shown {
-		if len(k.Systems) > 0 {
-			c.Systems = k.Systems
-			break
-		}
+	if i := slices.IndexFunc(shown, func(k Known) bool { return len(k.Systems) > 0 }); i >= 0 {
+		c.Systems = shown[i].Systems
 	}
 }
 
@@ -108,9 +105,7 @@ func (w *who) program(stack []Known) (Known, bool) {
 }
 
 // ownCode is the reader's own file that the log names, nil if it names none.
-func (w *who) ownCode() *fact.Code {
-	return w.code(func(x fact.Code) bool { return x.Own })
-}
+func (w *who) ownCode() *fact.Code { return w.code(func(x fact.Code) bool { return x.Own }) }
 
 // environment is a package in an environment of its own, which somebody made for
 // what they run there; nil if there is none.
@@ -164,11 +159,9 @@ func (w *who) system(k Known) string {
 	case w.c.Backend == "tpu" || w.c.Backend == "npu" || w.c.Kind(fact.KernelKill, fact.OOMD, fact.SlurmKill, fact.ShellKilled):
 		return "linux"
 	}
-	for _, x := range w.c.Facts.Code {
-		if strings.HasPrefix(x.File, "/") {
-			w.proved(x.Line)
-			return "linux"
-		}
+	if x := w.code(func(x fact.Code) bool { return strings.HasPrefix(x.File, "/") }); x != nil {
+		w.proved(x.Line)
+		return "linux"
 	}
 	return ""
 }
@@ -187,20 +180,16 @@ var runtimes = map[string]string{"python": "python", "ray::": "python", "node": 
 // file that the log names: the first but for C++, in which all others' engines
 // are written.
 func (w *who) language(stack []Known) string {
-	if own := w.ownCode(); own != nil {
-		if l := languages[path.Ext(own.File)]; l != "" {
-			return l
-		}
+	if own := w.ownCode(); own != nil && languages[path.Ext(own.File)] != "" {
+		return languages[path.Ext(own.File)]
 	}
 	for _, k := range stack {
 		if k.Language != "" {
 			return k.Language
 		}
 	}
-	if victim, ok := w.c.Fact("victim"); ok {
-		if l := runtimes[strings.TrimRight(victim.Text, "0123456789.")]; l != "" {
-			return l
-		}
+	if victim, _ := w.c.Fact("victim"); runtimes[strings.TrimRight(victim.Text, "0123456789.")] != "" {
+		return runtimes[strings.TrimRight(victim.Text, "0123456789.")]
 	}
 	found := ""
 	for _, x := range w.c.Facts.Code {
@@ -215,15 +204,12 @@ func (w *who) language(stack []Known) string {
 func cards(c *ledger.Case) int {
 	n := 0
 	for _, d := range c.Facts.Devices {
-		n = max(n, d.Index+1)
+		n = max(n, d.Index+1, 1)
 	}
 	for _, x := range c.Facts.Failures {
 		if d := x.Figures.Device; d != nil && d.Value < manyCards {
 			n = max(n, int(d.Value)+1)
 		}
-	}
-	if n == 0 && len(c.Facts.Devices) > 0 {
-		n = 1
 	}
 	return max(n, parallel(c))
 }
@@ -239,8 +225,7 @@ func ranks(c *ledger.Case) int {
 	return max(len(seen), parallel(c))
 }
 
-// manyCards is more than a machine has.
-const manyCards = 64
+const manyCards = 64 // more than a machine has
 
 // parallel is how many parts the model was split into, or processes started, as
 // the command says.

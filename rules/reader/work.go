@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -17,14 +18,14 @@ type topic struct{ work, words string }
 
 var topics = [...]topic{
 	{"video-generation", "video videos t2v i2v animatediff hunyuanvideo hunyuan wan ltx ltxv mochi cogvideo cogvideox svd framepack wanvideo vace"},
-	{"image-generation", "diffusion diffusers txt2img img2img sdxl sd flux dreambooth ksampler sampler inpaint controlnet unet2d ldm stylegan gan diffuser comfy imagen kolors pixart zimage"},
-	{"audio", "audio speech tts asr whisper voice vocoder wav music bark xtts espnet torchaudio librosa hifigan vits mel stft"},
-	{"science", "protein proteins fold alphafold openfold esm molecule molecular rdkit colabfold plm docking genome genomics dna rna cryo cryosparc relion weather climate medsam3d gromacs openmm dft vasp"},
-	{"graph", "graph graphs gnn gcn gat pyg geometric dgl scatter sparse"},
-	{"embedding", "embedding embeddings embed rerank reranker colbert faiss"},
-	{"vision", "vision detection detect detector detectron bbox bboxes mask masks segment segmentation seg yolo yolov3 yolov5 yolov8 coco imagenet cifar mnist resnet vgg vit depth stereo optical pose face faces ocr cnn torchvision timm cv2 opencv camera gaussian rasterization nerf splatting pointcloud mesh roi keypoint kitti voc mmdet mmseg mmcv mmengine kornia image images img imgs superresolution esrgan swin unet nnunet rcnn fpn backbone densenet efficientnet mobilenet resnext convnext deeplab bev lidar pixel pixels visual scene tracker tracking reid crowd superresolution restoration dehaze radiology slice dicom mri ct"},
+	{"image-generation", "diffusion diffusers txt2img img2img sdxl sd flux dreambooth ksampler sampler inpaint controlnet unet2d ldm stylegan gan diffuser comfy imagen kolors pixart zimage stylegan2 stylegan3 dcgan srgan wgan cyclegan pix2pix biggan flux1 dreamboothlora texttoimage"},
+	{"audio", "audio speech tts asr whisper voice vocoder wav music bark xtts espnet torchaudio librosa hifigan vits mel stft wavenet waveglow tacotron fastspeech wav2vec hubert deepspeech demucs openunmix umx diarization speaker voxceleb librispeech audioldm musicgen musicnn flac"},
+	{"science", "protein proteins fold alphafold openfold esm molecule molecular rdkit colabfold plm docking genome genomics dna rna cryo cryosparc relion weather climate medsam3d gromacs openmm dft vasp boltz esmfold rosettafold diffdock genomes fasta fastq kmer kmers"},
+	{"graph", "graph graphs gnn gcn gat pyg geometric dgl torchscatter kg transe transh conve graphsage hypergraph"},
+	{"embedding", "embed rerank reranker rerankers colbert faiss createembedding createembeddings getembeddings embeddocuments embedquery sentencetransformers sentencetransformer bge mteb beir"},
+	{"vision", "vision detection detect detector detectron bbox bboxes mask masks segment segmentation seg yolo yolov3 yolov5 yolov8 coco imagenet cifar mnist resnet vgg vit depth stereo optical pose face faces ocr cnn torchvision timm cv2 opencv camera gaussian rasterization nerf splatting pointcloud trimesh meshes roi keypoint kitti voc mmdet mmseg mmcv mmengine kornia image images img imgs superresolution esrgan swin unet nnunet rcnn fpn backbone densenet efficientnet mobilenet resnext convnext deeplab bev lidar pixel pixels visual scene tracker tracking reid crowd superresolution restoration dehaze radiology slice dicom mri ct trainval srresnet srres superres edsr rdn metardn facelet facenet arcface dfine detr rtdetr mobilesam sam2 dino dinov2 pointnet spconv mmdet3d torchsparse minkowski minkowskiengine mmcls mmpretrain mmpose mmocr mmaction imgs im1 im2 img1 img2 upsample yolov centernet fasterrcnn maskrcnn retinanet shufflenet wideresnet inception inceptionv3 alexnet lenet stylize photostyle monodepth flownet cityscapes lfw celeba widerface modelnet shapenet scannet nuscenes waymo videomae slowfast i3d"},
 	{"data", "pandas dataframe dask polars pyarrow arrow spark pyspark cudf csv parquet sklearn xgboost lightgbm nvtabular rmm etl"},
-	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag"},
+	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag nmt nlu ner bilstm bilstmcrf seq2seq roberta distilbert xlnet electra sbert bart pegasus marian m2m nllb wikitext openwebtext lambada summarization summarizer sentence sentences glue mnli mmlu gsm8k openllama tinyllama codellama starcoder pythia gptneox gptj nanogpt megatron torchtitan internlm glm chatglm2 chatglm3 minicpm"},
 }
 
 // spoken are the words, and pairs of words, that tell a kind of work in what
@@ -36,16 +37,17 @@ var spoken = [...]struct {
 	words  string
 }{
 	{"video-generation", 1, "t2v i2v animatediff hunyuanvideo ltxv framepack txt2vid img2vid generate-video generating-video video-generation"},
-	{"image-generation", 1, "txt2img img2img sdxl controlnet unet vae latents latent diffusion diffusers inpaint upscaler upscaling denoising generate-image generating-image generate-images image-generation images-generated image-generated"},
-	{"audio", 1, "audio speech tts asr whisper transcribe transcribing transcription transcript diarization diarize vocals wav mp3 demucs vocoder"},
-	{"science", 1, "protein residues msa molecule ligand docking micrographs tomogram"},
-	{"embedding", 1, "embeddings beir mteb rerank reranker encoding-corpus"},
-	{"vision", 1, "bbox bboxes segmenting detections detector gaussians splatting nerf pointcloud"},
+	{"image-generation", 1, "txt2img img2img sdxl controlnet unet vae latents latent diffusion diffusers inpaint upscaler upscaling denoising generate-image generating-image generate-images image-generation images-generated image-generated black-forest"},
+	{"audio", 1, "audio speech tts asr whisper transcribe transcribing transcription transcript diarization diarize vocals wav mp3 flac m4a demucs vocoder"},
+	{"science", 1, "protein residues msa molecule ligand docking micrographs tomogram k-mer kmer fasta fastq contigs"},
+	{"embedding", 1, "create-embedding create-embeddings computing-embeddings v1-embeddings embeddings-api beir mteb rerank reranker encoding-corpus"},
+	{"vision", 1, "bbox bboxes segmenting detections detector gaussians splatting nerf pointcloud mmdet mmcls mmseg mmpose mmocr mmpretrain detectron2 imagenet coco resnet nn-interpolate #-images"},
+	{"build", 1, "cc1plus crate-name compilation-terminated thread-rustc"},
 	{"text-inference", 2, "prompt prompts tokenizer tokens llm chat completion completions"},
 }
 
-// meaning is what a word says: its topic's number, -1 for none, and whether it is
-// one of a training run, in names of files and functions.
+// meaning is what a word says in names of files and functions: its topic's number
+// from 1 on, 0 for none, and whether it is one of a training run.
 type meaning struct {
 	topic int
 	train bool
@@ -55,11 +57,11 @@ type meaning struct {
 var meanings = sync.OnceValue(func() map[string]meaning {
 	out := map[string]meaning{}
 	for word := range strings.FieldsSeq("train training trainer fit backward finetune finetuning pretrain sft dpo grpo rlhf optimizer epoch") {
-		out[word] = meaning{-1, true}
+		out[word] = meaning{0, true}
 	}
 	for i := len(topics) - 1; i >= 0; i-- {
 		for word := range strings.FieldsSeq(topics[i].words) {
-			out[word] = meaning{i, out[word].train}
+			out[word] = meaning{i + 1, out[word].train}
 		}
 	}
 	return out
@@ -72,34 +74,31 @@ func (w *who) work(k Known) string {
 	if video := w.c.Signal("video"); video != nil && (k.Work == "image-generation" || shown == "image-generation") {
 		shown, line = "video-generation", video.Line
 	}
-	if shown == "" || k.Work != "" && !overrides(k, shown) {
+	text := k.Work == "text-inference" // engines for text also train, and serve embeddings
+	if x := w.c.Signal("training"); text && x != nil && w.c.Phase == "training" {
+		shown, line = "text-training", x.Line
+	} else if shown == "" || k.Work != "" && !(k.Work == "image-generation" && shown == "video-generation" || text && shown == "embedding" || k.Work == "data" && k.Script != "") {
 		return k.Work
 	}
 	w.proved(line)
 	return shown
 }
 
-// overrides reports work that a program does besides its own: an image program
-// that makes video, an engine for text that serves images.
-func overrides(k Known, shown string) bool {
-	return k.Work == "image-generation" && shown == "video-generation" || k.Work == "data" && k.Script != ""
-}
-
 // shown is the work that names in the log show, with the line that says so.
 func (w *who) shown() (work string, line int) {
-	var votes [len(topics)]int
-	var first [len(topics)]int
-	training := w.c.Training()
-	said := meanings()
+	var votes, first [len(topics)]int
+	training, said := w.c.Training(), meanings()
 	count := func(name string, line int) {
+		before := ""
 		for word := range Words(name) {
 			m, ok := said[word]
-			if training = training || m.train; !ok || m.topic < 0 {
-				continue
+			if stem := strings.TrimRight(word, "0123456789"); !ok {
+				m = cmp.Or(said[stem], said[before+stem]) // ResNet50, super_resolution
 			}
-			votes[m.topic]++
-			if first[m.topic] == 0 {
-				first[m.topic] = line
+			before, training = word, training || m.train
+			if m.topic > 0 {
+				votes[m.topic-1]++
+				first[m.topic-1] = cmp.Or(first[m.topic-1], line)
 			}
 		}
 	}
@@ -114,7 +113,7 @@ func (w *who) shown() (work string, line int) {
 	}
 	for _, x := range w.c.Facts.Code {
 		if x.Own && votes == [len(topics)]int{} {
-			count(x.Source, x.Line)
+			count(x.Source+openEnded.Replace(x.Args), x.Line)
 		}
 	}
 	if m := w.c.Model; m != nil {
@@ -139,12 +138,16 @@ func (w *who) shown() (work string, line int) {
 	return work, line
 }
 
-// topicsOf says of which topic of spoken a word or pair of words is.
+// openEnded are words of options that programs of several kinds have: what makes
+// images has a prompt and a text encoder.
+var openEnded = strings.NewReplacer("prompt", "", "video", "", "text", "", "tokenizer", "", "generation", "", "graph", "", "sampler", "", "depth", "", "speaker", "")
+
+// topicsOf says of which topic of spoken, from 1 on, a word or pair of words is.
 var topicsOf = sync.OnceValue(func() map[string]int {
 	out := map[string]int{}
 	for i, topic := range spoken {
 		for word := range strings.FieldsSeq(topic.words) {
-			out[word] = i
+			out[word] = i + 1
 		}
 	}
 	return out
@@ -158,15 +161,13 @@ func (w *who) said() (work string, line int) {
 	for _, x := range w.c.Facts.Talk {
 		before := ""
 		for word := range Words(x.Text) {
-			i, known := of[word]
-			if !known {
-				i, known = of[before+"-"+word]
+			i := cmp.Or(of[word], of[before+"-"+word]) - 1
+			if before = word; word[0] <= '9' {
+				before = "#"
 			}
-			if before = word; !known {
-				continue
-			}
-			if votes[i]++; first[i] == 0 {
-				first[i] = x.Line
+			if i >= 0 {
+				votes[i]++
+				first[i] = cmp.Or(first[i], x.Line)
 			}
 		}
 	}
@@ -182,17 +183,12 @@ func (w *who) said() (work string, line int) {
 // own the last folders and the file, of a package its name and the file.
 func nameOf(x fact.Code) (name string, ok bool) {
 	path := strings.Trim(x.File, "~./")
-	if _, inside, packaged := strings.Cut(path, "-packages/"); packaged {
-		return inside, true
-	}
-	if !x.Own {
-		return "", false
+	if _, inside, packaged := strings.Cut(path, "-packages/"); packaged || !x.Own {
+		return inside, packaged
 	}
 	start := len(path)
-	for range 4 {
-		if start = strings.LastIndexByte(path[:start], '/'); start < 0 {
-			break
-		}
+	for i := 0; i < 4 && start >= 0; i++ {
+		start = strings.LastIndexByte(path[:start], '/')
 	}
 	return path[start+1:], true
 }

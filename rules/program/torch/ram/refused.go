@@ -116,7 +116,7 @@ func eachOf(c *ledger.Case) string {
 // saysWindows: the wording of PyTorch's allocator there. THGeneral.c, until 1.1,
 // says the same on Linux.
 func saysWindows(c *ledger.Case) bool {
-	return reader.OnWindows(c) || c.Contains("not enough memory") && c.Reader.OS != "linux"
+	return reader.OnWindows(c) || c.Contains("not enough memory") && c.Reader.OS != "linux" && !c.Contains("buy new ram")
 }
 
 // RefusedCards are the CPU allocator's refusals.
