@@ -69,7 +69,7 @@ func (t teller) refusedSentence() string {
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
 		return fmt.Sprintf("%s and was refused, though %s was free.", asked, t.Free)
 	case t.Free.Has() && t.Free.Bytes == 0:
-		return t.short(asked + "; nothing was free")
+		return asked + "; nothing was free."
 	case t.Free.Has():
 		return t.short(fmt.Sprintf("%s; %s was free", asked, t.Free))
 	case t.Room.Has() && t.Mine.Has() && t.Mine.Bytes == 0 && t.Ceiling().Has():
@@ -165,7 +165,7 @@ func (t teller) holders() string {
 		if p.ID == ledger.PartUnknown && t.Free.Has() {
 			name = "driver, libraries and other programs"
 		}
-		if name == "" || p.Bytes*200 < m.TotalBytes {
+		if name == "" || p.Bytes*200 < m.TotalBytes || p.ID == ledger.PartUnused && p.Bytes*100 < m.TotalBytes {
 			continue
 		}
 		part := t.known(p.Bytes)

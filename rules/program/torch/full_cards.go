@@ -151,7 +151,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It lacked {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
+		Means:    "{others} is held outside this program: {outside}. The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},

@@ -53,9 +53,9 @@ var (
 	Lighter = cause.Cure{
 		Fix: "use_smaller_model", Title: "Use 16 bit, offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
 		Ways: []cause.Way{
+			{For: fix.Training, Text: "{cheaper}"},
 			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; or the next smaller model."},
 			{For: fix.Pictures, Text: "{offload}[[; {files}]]."},
-			{For: fix.Training, Text: "{cheaper}"},
 		},
 	}
 	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
@@ -264,7 +264,7 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["sharding"] = ""
 	}
 	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
-	figures["refuser"] = "The message is the driver's (or that of a PyTorch before 1.1) and has no figures"
+	figures["refuser"] = "The message is the driver's and has no figures"
 	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
 		figures["refuser"] = "A PyTorch as old as this one gives no figures"
 	}
@@ -356,11 +356,7 @@ func fewerBits(c *ledger.Case) (language, pictures, offload string) {
 	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
 		pictures = "image models as fp8 or GGUF"
 	}
-	offload = "the program's mode for little memory, or `pipe.enable_model_cpu_offload()` (diffusers)"
-	if work != "" {
-		offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
-	}
-	return language, pictures, offload
+	return language, pictures, "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
 }
 
 // likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.
