@@ -409,7 +409,8 @@ func theme(id string) string {
 // versions only; to others nobody has spoken of them.
 func heardOf(in *diagnose.Incident, u diagnose.Useless) bool {
 	if u.ID != "expandable_segments" && u.ID != "max_split_size" {
-		return true
+		raise := strings.Contains(in.Message, "increasing `gpu_memory_utilization`")
+		return u.ID != "lower_gpu_memory_utilization" || !raise
 	}
 	return strings.Contains(in.Message, "fragmentation") || strings.Contains(in.Message, "expandable_segments") || strings.Contains(in.Message, "max_split_size")
 }

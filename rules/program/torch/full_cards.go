@@ -151,7 +151,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "{others} is held outside this program: {outside}. The message does not show whether its own part is mostly the model or mostly the batch.",
+		Means:    "{others} is held outside this program: {outside}.[[ {dated}]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -258,7 +258,11 @@ var ownFirst = onlyIf(when.All(cures.HalveStep.If, func(c *ledger.Case) bool { r
 // besides is scene with what lies beside this program, and what was refused.
 func besides(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
-	figures["outside"] = "CUDA's own context (usually 300 to 600 MiB), and other programs such as a desktop, a browser, another notebook or an old run"
+	figures["outside"] = "CUDA itself (usually 300 to 600 MiB), and a desktop, a browser, another notebook or an old run"
+	figures["dated"] = ""
+	if c.Root(fact.TorchAlloc) && ledger.Before2020(c) {
+		figures["dated"] = "\"cached\" in the message means a PyTorch before 1.4."
+	}
 	if cures.Listed(c) {
 		figures["outside"] = "the processes that the message lists"
 	}

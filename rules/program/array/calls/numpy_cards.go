@@ -129,7 +129,7 @@ var NumPyCards = []cause.Card{
 	{
 		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && record(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "took the rest of a file for a table of {n} rows",
-		Means: "A table is read from a binary file, and its {n} rows of {bytes} bytes come from the file's header or length: most likely the file is incomplete, damaged, or of another format.[[ `sample_id, ptr, size` is {ffcv}'s table of samples: its place in the header is 0 until the writer finishes, and then the whole file is taken for it.]]",
+		Means: "A table is read from a binary file, and how many rows it has comes from the file's header or length: most likely the file is incomplete, damaged, or of another format.[[ `sample_id, ptr, size` is {ffcv}'s table of samples: its place in the header is 0 until the writer finishes, and then the whole file is taken for it.]]",
 		Not:   "More RAM or swap, fewer workers: the number itself is wrong.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the file size and header", Told: "[[{ffcv}: `table_at` 0 means that the writing never finished. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
