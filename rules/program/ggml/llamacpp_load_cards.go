@@ -207,7 +207,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for attention over {context} tokens",
-		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. {scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.[[ {piece}]]",
 		Cures: []cause.Cure{
 			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "The buffer shrinks to {rest}.", "free, where the device has it")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length.", "slower prompts"),

@@ -103,7 +103,7 @@ func nearlyAll(c *ledger.Case) bool {
 // farShort: the cache lacks more than the last twentieth of an 80 GB card.
 func farShort(c *ledger.Case) bool {
 	gap, ok := cacheGap(c)
-	return ok && cardTotal(c) == 0 && gap > 4*units.GiB
+	return ok && c.F().KVAvailable != nil && c.F().KVAvailable.Bytes > 0 && cardTotal(c) == 0 && gap > 4*units.GiB
 }
 
 // cardTotal is the card's memory by the failure's figures, 0 if unknown.
