@@ -171,7 +171,7 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
-		Means:    "{count} processes[[ ({pids})]] are on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job, which should have a card each.[[ {unlisted} more is held by something that the message does not list, perhaps another container.]]",
+		Means:    "{count} processes[[ ({pids})]] are on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job, which should have a card each.[[ {unlisted} more is held by something that the message does not list.]]",
 		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", Title: "Check how many cards the job sees", Told: "In the server's container this must show as many cards as there are ranks ({must}):", Ways: []cause.Way{

@@ -143,7 +143,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
+		Means:    "{last}.[[ {probably}]] What is too large depends on when it fails: before the first step or input, the model; in the first, the batch or the input; after many, tensors that are kept.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
 		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, cures.FreeOthers}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -151,7 +151,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "{others} is held outside this program: {outside}.[[ {dated}]] The message does not show whether its own part is mostly the model or mostly the batch.",
+		Means:    "{others} is held outside this program: {outside}.[[ {dated}]] The message does not show whether its own part is mostly model or batch.",
 		Not:      "{settings}.",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -266,9 +266,9 @@ func besides(c *ledger.Case) map[string]string {
 	if cures.Listed(c) {
 		figures["outside"] = "the processes that the message lists"
 	}
-	figures["last"] = ", so the " + c.Asked.String() + " that was refused is only the last of many requests"
+	figures["last"] = "The " + c.Asked.String() + " that was refused is only the last of many requests"
 	if c.Asked.Bytes*8 > c.Total.Bytes {
-		figures["last"] = ". The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch"
+		figures["last"] = "The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch"
 	}
 	return figures
 }

@@ -26,7 +26,7 @@ var (
 	LessAtOnce = []cause.Way{
 		{For: fix.Training, Text: "{less}"},
 		{For: fix.Using, Text: "run it under `torch.inference_mode()`, one input at a time; shorten or split long inputs."},
-		{For: fix.Pictures, Text: "half the width and height (a quarter of the pixels), or fewer frames."},
+		{For: fix.Pictures, Text: "half the width and height, or fewer frames."},
 		{For: fix.Sound, Text: "split long recordings into chunks of a few minutes; fewer chunks at a time."},
 	}
 	HalveStep = cause.Cure{
@@ -61,7 +61,7 @@ var (
 	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
-		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
+		Fix: "restart_session", Title: "If it fails only after many steps: free what is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
 		Told: "In a notebook, restart the kernel. In a training loop, add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
 	}
 	// KeptInLoop is the same for a script.
@@ -313,14 +313,17 @@ func fits(c *ledger.Case) string {
 // refused; "" where it is more.
 func allocatorSettings(c *ledger.Case) string {
 	told := "Allocator settings"
-	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 {
-		return "" // they may let this request through
+	if c.Contains("max_split_size_mb") { // newer ones name expandable_segments
+		told = "`max_split_size_mb`"
+	}
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 && c.Slack.Bytes*50 >= c.Total.Bytes {
+		return "" // they may let this request through, and the next
 	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
 		told += " alone, as a rule"
 	}
 	if c.Slack.Bytes > 0 {
-		told += ": they could gain at most " + c.Slack.String()
+		told += ": at most " + c.Slack.String() + " to gain"
 	}
 	return told
 }
