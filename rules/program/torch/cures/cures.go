@@ -313,7 +313,7 @@ func fits(c *ledger.Case) string {
 // refused; "" where it is more.
 func allocatorSettings(c *ledger.Case) string {
 	told := "Allocator settings"
-	if c.Contains("max_split_size_mb") { // newer ones name expandable_segments
+	if latest := code.Latest(c); c.Contains("reserved in total by pytorch") && (latest == 0 || latest >= 110) { // newer messages name expandable_segments
 		told = "`max_split_size_mb`"
 	}
 	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 && c.Slack.Bytes*50 >= c.Total.Bytes {
