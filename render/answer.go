@@ -339,19 +339,45 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	if p.options.Terse >= withoutSteps || p.short >= onlyTitle && number == fullFixes && oneStep(pasted) != nil {
 		item, ways, pasted = join(lead(fix), oneStep(pasted)), nil, nil
 	} else {
-		if words != "" {
+		if words = p.news(in, i, words); words != "" {
 			item = join(item, prose(" "+words))
 		}
 		toFill := fills(pasted)
 		if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
 			item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
 		}
-		if fills(in.Fixes[0].Steps) == nil { // else said with the first
+		if fills(in.Fixes[0].Steps) == nil && (i < 2 || fills(in.Fixes[1].Steps) == nil) { // else said before
 			item = join(item, prose(" "), toFill)
 		}
 	}
 	p.entry(item, ways, number)
 	p.steps(pasted)
+}
+
+// news are a fix's words; where to put what is pasted is told once on a page.
+func (p *page) news(in *diagnose.Incident, i int, words string) string {
+	at := lastSentence(words)
+	if len(at) < worthSparing || p.short >= withoutSecond {
+		return words // the sentence before may be the one that was left out
+	}
+	for _, f := range in.Fixes[:i] {
+		before, _, pasted := split(f.Steps)
+		if len(pasted) > 0 && lastSentence(before) == at {
+			return strings.TrimSpace(strings.TrimSuffix(words, at)) + " In the same way:"
+		}
+	}
+	return words
+}
+
+// worthSparing is how long a sentence is that is not said twice.
+const worthSparing = 40
+
+// lastSentence is what stands behind the last full stop that ends a sentence.
+func lastSentence(s string) string {
+	for rest := firstSentence(s); rest != s; rest = firstSentence(s) {
+		s = strings.TrimPrefix(s[len(rest):], " ")
+	}
+	return s
 }
 
 // entry is a numbered fix with a line for each case that the log leaves open;
@@ -409,7 +435,8 @@ func theme(id string) string {
 // versions only; to others nobody has spoken of them.
 func heardOf(in *diagnose.Incident, u diagnose.Useless) bool {
 	if u.ID != "expandable_segments" && u.ID != "max_split_size" {
-		return true
+		raise := strings.Contains(in.Message, "increasing `gpu_memory_utilization`")
+		return u.ID != "lower_gpu_memory_utilization" || !raise
 	}
 	return strings.Contains(in.Message, "fragmentation") || strings.Contains(in.Message, "expandable_segments") || strings.Contains(in.Message, "max_split_size")
 }

@@ -119,7 +119,7 @@ func labelled(label, sentence string) inline {
 func saidBefore(in *diagnose.Incident, i int) bool {
 	why := in.Fixes[i].Why
 	for _, c := range in.Causes {
-		if strings.HasPrefix(c.Why, why) { // what the tensor is may follow
+		if strings.HasPrefix(c.Why, why) || len(why) > sameStart && strings.HasPrefix(c.Why, why[:sameStart]) { // what the tensor is may follow
 			return true
 		}
 	}
@@ -130,6 +130,9 @@ func saidBefore(in *diagnose.Incident, i int) bool {
 	}
 	return false
 }
+
+// sameStart is how much of two texts is alike only if they say the same.
+const sameStart = 60
 
 // languages of the fences by kind of step. Other kinds are told in words.
 var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "text", "modelfile": "text"}

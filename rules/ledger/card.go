@@ -42,7 +42,7 @@ func cardBytes(c *Case) (int64, bool) {
 		case d.Total != nil:
 			bytes = d.Total.Bytes
 		case ok:
-			bytes = card.TotalBytes
+			bytes = max(card.TotalBytes, SizeOf(d.Free)) // some names are sold with two sizes
 		}
 	}
 	return bytes, bytes > units.GiB

@@ -68,8 +68,8 @@ func (x *Explained) Say() {
 		b.WriteString(sep)
 		sep = ", "
 		b.WriteString(p.What)
-		if len(p.Terms) > 0 {
-			fmt.Fprintf(&b, " (%s)", product(p.Terms))
+		if len(p.Terms) > 0 && p.Bytes*8 > x.Bytes { // of a small part the size says enough
+			fmt.Fprintf(&b, " = %s", product(p.Terms))
 			continue
 		}
 		fmt.Fprintf(&b, " (%s)", units.Amount(p.Bytes))

@@ -42,7 +42,7 @@ func (t teller) asides() string {
 		out = append(out, fmt.Sprintf("%s worked before (%s), %s did not.", ledger.Thousands(l.Worked), plain(l.Of), ledger.Thousands(l.Tried)))
 	}
 	if t.Contains("17179869184.00 gib") {
-		out = append(out, "17179869184.00 GiB (2 to the 64 bytes) in the message is no real figure: no such limit is set, or the driver does not report the amount.")
+		out = append(out, "17179869184.00 GiB (2 to the 64 bytes) in the message is no real figure: the amount was not set or not reported.")
 	}
 	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= 40 { // lines
 		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" is a consequence: the program caught this failure and went on without a result.")
@@ -69,7 +69,7 @@ func (t teller) refusedSentence() string {
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
 		return fmt.Sprintf("%s and was refused, though %s was free.", asked, t.Free)
 	case t.Free.Has() && t.Free.Bytes == 0:
-		return t.short(asked + "; nothing was free")
+		return asked + "; nothing was free."
 	case t.Free.Has():
 		return t.short(fmt.Sprintf("%s; %s was free", asked, t.Free))
 	case t.Room.Has() && t.Mine.Has() && t.Mine.Bytes == 0 && t.Ceiling().Has():
@@ -165,7 +165,7 @@ func (t teller) holders() string {
 		if p.ID == ledger.PartUnknown && t.Free.Has() {
 			name = "driver, libraries and other programs"
 		}
-		if name == "" || p.Bytes*200 < m.TotalBytes {
+		if name == "" || p.Bytes*200 < m.TotalBytes || p.ID == ledger.PartUnused && p.Bytes*100 < m.TotalBytes {
 			continue
 		}
 		part := t.known(p.Bytes)
@@ -256,7 +256,7 @@ func (t teller) cacheSummary() string {
 		left = fmt.Sprintf("%s was fixed for it", f.KVAvailable)
 	}
 	told := t.short(subject + "; " + left)
-	if f.EstMaxModelLen != nil {
+	if f.EstMaxModelLen != nil && t.told == nil { // else its first fix says it
 		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
 	}
 	return told

@@ -126,7 +126,7 @@ var FasterWhisper = program.Program{
 			Not:      "Splitting or shortening the file: Whisper reads 30 seconds at a time anyway.",
 			Later:    "If it then fails in the middle of a file, add `--beam_size=1 --best_of=1`.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Compute at 8 bit", Told: "Add `--compute_type=int8` to your command[[: {w8} GB of weights instead of {w16} or {w32}]]. On RTX cards `int8_float16` is as small and faster. In Subtitle Edit it goes under Audio to text, Advanced.", Cost: "hardly any accuracy"},
+				{Fix: "use_lower_quant", Title: "Compute at 8 bit", Told: "Add `--compute_type=int8` to your command[[: {w8} GB of weights instead of {w16} or {w32}]]. On RTX cards `int8_float16` is as small and faster.", Cost: "hardly any accuracy"},
 				{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers and video editors, and an earlier run that is still there (Task Manager, Details). See what is there:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 				{Fix: "use_smaller_model", Title: "Use a smaller model, or the CPU", Told: "`--model=medium --compute_type=int8` has 0.8 GB of weights and makes more errors; `--device=cpu` keeps the quality, many times slower.", Cost: "errors, or time"},
 			},

@@ -40,10 +40,7 @@ const mostSequences = 2048
 // trtSize reads a size that no card has: divided by the sequences that are
 // planned for it may be a round size for each.
 func trtSize(c *ledger.Case) map[string]string {
-	out := map[string]string{"each": "", "few": "", "void": ""}
-	if strings.Contains(c.Failure.Message, "17179869184.00 GiB") {
-		out["void"] = "17179869184.00 GiB"
-	}
+	out := map[string]string{"each": "", "few": ""}
 	n := ledger.Requested(c)
 	each := (n + mostSequences/2) / mostSequences
 	half := int64(units.MiB / 2)
@@ -161,13 +158,12 @@ var trtCards = []cause.Card{
 		},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: trtSize,
 		Headline: "asked for {asked} in one piece, on a {total} card",
-		Means: "{asked} in one piece is more than the whole card has, so freeing memory cannot help. Such a size usually follows from the configured limits.[[ TensorRT-LLM plans for 2048 requests at once unless told otherwise, and {asked} / 2048 is {each} each, which fits a model with a fixed state per request (Mamba and its hybrids). The log does not name the buffer, so this is not proved.]]" +
-			"[[ \"{void}\" is 2^64 bytes, a wrong reading, as happens under WSL.]]",
-		Not: "`expandable_segments`, or ending other processes: the request stays larger than the card.",
+		Means:    "Such a size usually follows from the configured limits.[[ TensorRT-LLM plans for 2048 requests at once unless told otherwise, and {asked} / 2048 is {each} each, which fits a model with a fixed state per request (Mamba and its hybrids), though the log does not name the buffer.]]",
+		Not:      "`expandable_segments`, or ending other processes: the request stays larger than the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower `--max_batch_size`", Told: "[[That is {few} instead, if the calculation above is right. ]]Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=8)`:", Kind: "config", Text: "--max_batch_size 8", Cost: "more requests wait"},
+			{Fix: "lower_batch_size", Title: "Lower `--max_batch_size`", Told: "[[That is {few} instead, if it is {each} for each request. ]]Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=8)`:", Kind: "config", Text: "--max_batch_size 8", Cost: "more requests wait"},
 			{Fix: "lower_context", Title: "Limit the lengths as well", Told: "If it is still refused:", Kind: "config", Text: "--max_num_tokens 2048 --max_seq_len 4096", Cost: "longer requests are refused"},
-			{Fix: "upgrade_version", Title: "If it still asks for as much, update and report it", Told: "Then another limit or a bug sets the size. Add the traceback above this error to the report.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "upgrade_version", Title: "If it still asks for as much, update and report it", Told: "Add the traceback above this error to the report.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 		},
 		Sources: []string{trtServe, trtIssues + "8642"},
 	},
@@ -175,10 +171,10 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
-		Means:    "{count} processes[[ ({pids})]] are on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have its own card. Usually the job sees only one card, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by something that the message does not list, perhaps another container.]]",
+		Means:    "{count} processes[[ ({pids})]] are on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job, which should have a card each.[[ {unlisted} more is held by something that the message does not list.]]",
 		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Check how many cards the job sees", Told: "Run this where the server runs (in its container). It must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
+			{Fix: "select_gpu", Title: "Check how many cards the job sees", Told: "In the server's container this must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
 				{For: "Docker", Text: "`--gpus all --ipc=host`."}, {For: "Kubernetes", Text: "`nvidia.com/gpu: {n}` under limits."}, {For: "Slurm", Text: "`--gpus-per-node={n}`, without `--gpus-per-task=1`."}, {For: "A variable is set", Text: "`unset CUDA_VISIBLE_DEVICES`."},
 			}, Kind: "shell", Text: "nvidia-smi -L\necho \"$CUDA_VISIBLE_DEVICES\"\npython3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
 			{Fix: "multi_gpu", Title: "If there are fewer cards, lower `--tp_size`", Told: "As many ranks as cards; weights and KV cache must fit into that number times {total}.", Cost: "perhaps a smaller model"},

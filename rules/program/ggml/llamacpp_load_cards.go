@@ -120,10 +120,10 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/opencl-piece", Kinds: refused, Said: []string{"Adreno"}, If: device("weights"), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the Adreno GPU refused one buffer of {asked}",
-		Means: "The weights[[ of {layers} layers]] were asked for in one piece of {asked}. Adreno drivers limit a single OpenCL buffer, often to 1 GiB, however much memory is free; or too little was free, since the GPU shares RAM with the apps. `clinfo | grep -i \"max memory alloc\"` and `free -m` show which.",
+		Means: "Adreno drivers limit a single OpenCL buffer, often to 1 GiB, however much memory is free[[, and the weights of {layers} layers were asked for in one]]; or too little was free, since the GPU shares RAM with the apps. `clinfo | grep -i \"max memory alloc\"` and `free -m` show which.",
 		Not:   "A shorter context: the weights were refused before any cache.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the CPU"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes about {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the CPU"},
 			does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "The same command with `-ngl 0`: on phones it is often as fast. Compare `eval time` at the end.", "possibly nothing"),
 			does("use_lower_quant", "Use a Q4 quantisation of the model", "text", "Q4_0 or Q4_K_M takes about half of a Q8_0. Newer builds have an OpenCL backend made for Adreno, which works best with Q4_0.", "slight loss of quality"),
 		},
@@ -209,7 +209,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for attention over {context} tokens",
-		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. {scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.[[ {piece}]]",
 		Cures: []cause.Cure{
 			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "The buffer shrinks to {rest}.", "free, where the device has it")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length.", "slower prompts"),

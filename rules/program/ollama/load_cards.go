@@ -299,7 +299,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
-		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. By its size it holds the output matrix, which is copied to the GPU when that layer stayed in RAM: Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]], or another model, a game or the desktop took memory.",
+		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. By its size it holds the output matrix, whose layer stayed in RAM: Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]], or another model, a game or the desktop took memory.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
 		Sources: []string{"ollama/envconfig/config.go", "llama.cpp/src/llama-context.cpp", threads + "9782"},
 	},

@@ -206,7 +206,7 @@ var exllamaCards = []cause.Card{
 		Not:      "Another GPU split: no GPU was reached.",
 		Later:    "The split counts weights alone: if the GPUs are full next, leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "The first line shows the present state. `sysctl` counts until the restart (`=0` undoes it; for a container run it on the host), `ulimit` in this terminal:", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "`sysctl` counts until the restart (for a container run it on the host), `ulimit` in this terminal:", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
 			{Fix: "add_swap", Title: "Add swap until RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
 			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "They are mapped one by one. Large EXL2 builds (for ExLlamaV2) and EXL3 builds (ExLlamaV3) come like that.", Cost: "a download and a newer program"},
 		},

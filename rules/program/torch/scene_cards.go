@@ -105,15 +105,14 @@ var figureCards = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece on its {card} card",
-		Means:    "[[{share} ]]{before} was on the card, so this is one block that is far too large. Either an operation makes it (a broadcast, all pairs, attention over a large image or volume), or something is taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
+		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole. The log does not show which.[[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
 			{Fix: "fix_shape", Title: "Find the line in the traceback that asked for it", Cost: "a minute", Ways: []cause.Way{
 				{For: "An operation", Text: "print the shapes that go in, and look for a broadcast (`[:, None]`, a missing batch axis); else work on blocks or a smaller image."},
-				{For: "A model", Text: "load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`, so that the rest stays in RAM."},
+				{For: "A model", Text: "transformers reserves the size of all weights first: load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`, so that the rest stays in RAM."},
 				{For: "A data set", Text: "leave it in RAM, and move each batch with `x.to(device)`."},
-				{For: "A pool or cache", Text: "lower the program's option for its share of the card or its context."},
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
 			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "Process it in parts", Cost: "some lines of code", Told: "Half of it is still {half}: each part must stay well below {card}."},

@@ -91,7 +91,7 @@ var fewerInTiles = cause.Cure{
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one image.[[ {outside} of the {total} is held outside this program, perhaps by an old run.]][[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image.]] Several matrices of that size exist at once, and one crowded image is enough, so it can fail at any step."
+	assignMeans = "It failed in the overlap (IoU) of all anchors with all objects of one image[[: {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image]]. Several matrices of that size exist at once, and one crowded image is enough, so it can fail at any step."
 	assignNot   = ""
 )
 

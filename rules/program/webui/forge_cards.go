@@ -88,7 +88,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Figures:  forgePlan,
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Set Swap Location to CPU, lower GPU Weights by 1000", Told: "Both at the top of the page (UI: all, if they are hidden); Swap Method Queue. Forge keeps 1,024 MB for computing by default[[; here {work_mb}]].", Cost: "Some speed."},
+			{Fix: "lowvram_mode", Title: "Set Swap Location to CPU, lower GPU Weights by 1000", Told: "Both at the top of the page (UI: all, if they are hidden); Swap Method Queue. Forge keeps 1,024 MB for computing by default.", Cost: "Some speed."},
 			{Fix: "use_lower_quant", Title: "Load an NF4 or GGUF file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf`, about 6.4 GB[[: {q4} then stay in RAM instead of {now}]]; or `flux1-dev-bnb-nf4-v2`. T5 as `t5xxl_fp8_e4m3fn`. Others: an fp8 or pruned fp16 file.", Cost: "Slight loss of quality; a download."},
 			{Fix: "close_other_apps", Title: "Free VRAM and RAM", Told: "`nvidia-smi` shows what else is on the card. Close browser and games; on Windows a page file of 32 GB or more.", Cost: "Free."},
 		},

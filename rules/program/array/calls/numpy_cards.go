@@ -129,12 +129,12 @@ var NumPyCards = []cause.Card{
 	{
 		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return AtLeast(cause.Large)(c) && record(c) },
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "took the rest of a file for a table of {n} rows",
-		Means: "The array's type has named columns: a table read from a binary file. Its {n} rows of {bytes} bytes come from the file's header or length. [[`sample_id, ptr, size` is {ffcv}'s allocation table: {ffcv} reads it from a position in the header to the end of the file. That position is 0 until the writer finishes, and then the whole file is taken for the table. ]]So the file is most likely incomplete, damaged, or of another format.",
+		Means: "How many rows the table in a binary file has comes from its header or length: most likely the file is incomplete, damaged, or of another format.[[ `sample_id, ptr, size` is {ffcv}'s table of samples: its place in the header is 0 until the writer finishes, and then the whole file is taken for it.]]",
 		Not:   "More RAM or swap, fewer workers: the number itself is wrong.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Check the file size and header", Told: "[[{ffcv}: `table_at` 0, or a file about {asked} long, confirms it. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
+			{Fix: "fix_shape", Title: "Check the file size and header", Told: "[[{ffcv}: `table_at` 0 means that the writing never finished. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
 			{Fix: "stream_dataset", Title: "Copy or write the file again", Told: "A copied file: `rsync -avP --checksum SOURCE TARGET` (from, to). Your own: let the writer finish, with enough disk (`df -h .`); test with 1,000 samples first[[; {ffcv}: `write_mode=\"jpg\"` in `RGBImageField` makes it far smaller than raw pixels]].", Cost: "Hours, and disk"},
-			{Fix: "upgrade_version", Title: "If the header is right: match the library versions", Told: "Read it with the version of the library that wrote it; formats change between versions.", Cost: "Half an hour"},
+			{Fix: "upgrade_version", Title: "If the header is right: match the library versions", Told: "Formats change: read it with the version that wrote it.", Cost: "Half an hour"},
 		},
 		Sources: []string{numpyError, "ffcv/ffcv/reader.py", "ffcv/ffcv/types.py", "ffcv/ffcv/writer.py"},
 	},

@@ -218,7 +218,7 @@ func logits(s *explain.Search, m *fit.Model) {
 				}
 				parts = append([]ledger.Piece{{What: "the output matrix in " + typ, Bytes: n}}, parts...)
 			}
-			what := "are the logits of a batch with what goes with them"
+			what := "are the working memory of a batch"
 			if x := s.Sum(what, parts...); x != nil {
 				x.Model, x.Lower = m.ID, &ledger.Lower{Name: "batch", Fix: "lower_ubatch"}
 			}

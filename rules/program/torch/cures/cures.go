@@ -272,7 +272,7 @@ func Scene(c *ledger.Case) map[string]string {
 		figures["sharding"] = ""
 	}
 	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
-	figures["refuser"] = "The message is the driver's (or that of a PyTorch before 1.1) and has no figures"
+	figures["refuser"] = "The message is the driver's and has no figures"
 	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
 		figures["refuser"] = "A PyTorch as old as this one gives no figures"
 	}
@@ -314,14 +314,17 @@ func Scene(c *ledger.Case) map[string]string {
 // refused; "" where it is more.
 func allocatorSettings(c *ledger.Case) string {
 	told := "Allocator settings"
-	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 {
-		return "" // they may let this request through
+	if latest := code.Latest(c); c.Contains("reserved in total by pytorch") && (latest == 0 || latest >= 110) { // newer messages name expandable_segments
+		told = "`max_split_size_mb`"
+	}
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 && c.Slack.Bytes*50 >= c.Total.Bytes {
+		return "" // they may let this request through, and the next
 	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
 		told += " alone, as a rule"
 	}
 	if c.Slack.Bytes > 0 {
-		told += ": they could gain at most " + c.Slack.String()
+		told += ": at most " + c.Slack.String() + " to gain"
 	}
 	return told
 }
@@ -357,11 +360,7 @@ func fewerBits(c *ledger.Case) (language, pictures, offload string) {
 	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
 		pictures = "image models as fp8 or GGUF"
 	}
-	offload = "the program's mode for little memory, or `pipe.enable_model_cpu_offload()` (diffusers)"
-	if work != "" {
-		offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
-	}
-	return language, pictures, offload
+	return language, pictures, "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
 }
 
 // likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.

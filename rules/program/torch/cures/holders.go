@@ -29,7 +29,7 @@ func holders(c *ledger.Case) string {
 	case (strings.HasSuffix(c.Reader.Work, "inference") || c.Reader.Work == "embedding") && len(c.Stack) > 1:
 		told += " A second instance of it, or another model server, counts as well."
 	default:
-		told += " Restart notebooks' kernels. On a desktop, browsers and games use it too."
+		told = strings.TrimSuffix(told, ".") + "; restart notebooks' kernels, close browsers and games."
 	}
 	if e := c.OthersAtMost; e.Has() && e.Bytes > 0 {
 		told += " About " + e.String() + " to gain."

@@ -46,8 +46,8 @@ var Cards = []cause.Card{{
 	Not:      "[[`max_split_size_mb`, `expandable_segments`: at most {slack} to gain.]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{
-			{For: "Training", Text: "half the micro-batch with twice the accumulation: the same result, slower. At 1 already: shorter sequences (video: fewer frames) and recomputation (`model.gradient_checkpointing_enable()`; MindSpeed, Megatron: `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1`)"},
-			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, half of your `--max-num-batched-tokens` and `--max-num-seqs`; if `Loading model weights took` does not appear above, the weights did not fit: see the next points"},
+			{For: "Training", Text: "half the micro-batch with twice the accumulation (the same result); at 1 already, shorter sequences and `model.gradient_checkpointing_enable()`"},
+			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, half of your `--max-num-batched-tokens` and `--max-num-seqs`; if no `Loading model weights took` stands above, the weights did not fit: 2 or 3"},
 			{For: "Your own script", Text: "`torch.inference_mode()` where nothing is trained, a smaller batch, 16 bit"},
 		}, Cost: "slower"},
 		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Serving: `--tensor-parallel-size 2`. Training: DeepSpeed ZeRO-3 or FSDP. `npu-smi info` shows whether each of them fills, or only this one.", Cost: "needs the cards"},

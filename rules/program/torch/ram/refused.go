@@ -180,7 +180,7 @@ var RefusedCards = []cause.Card{
 		Headline: "was refused {asked} of system memory (RAM)",
 		Means:    "RAM and swap are used up, or a limit forbids more: `ulimit -v`, strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when memory had been returned.]] {asked} is only the piece that was refused. It is system memory, not the graphics card's.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Check RAM and limits (free -h, ulimit -v), raise what is short", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program: `ulimit -v` should print unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
+			{Fix: "raise_memory_limit", Title: "Check RAM and limits, and raise what is short", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program: `ulimit -v` should print unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
 			{Fix: "add_swap", Title: "Add swap, if `free -h` shows full RAM while it runs", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
 			lessInRAM,
 		},

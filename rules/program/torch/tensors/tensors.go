@@ -186,10 +186,10 @@ func served(s *explain.Search, m *fit.Model) {
 	share := int64(max(1, ledger.IntSetting(s.C, "tensor_parallel_size", "tp_size", "tp")))
 	list := matrices(m)
 	if m.Gated && m.FFN > 0 {
-		list = append(list, matrix{"the gate and up matrices of an MLP, which are one,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
+		list = append(list, matrix{"an MLP's gate and up matrices together,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
 	}
 	if qkv := (m.Heads + 2*m.KVHeads) * m.HeadDim; qkv > 0 && m.KVRank == 0 {
-		list = append(list, matrix{"the matrices of queries, keys and values, which are one,", m.Hidden, qkv, [2]string{"width", "heads' width"}})
+		list = append(list, matrix{"the matrices of queries, keys and values together,", m.Hidden, qkv, [2]string{"width", "heads' width"}})
 	}
 	for _, x := range list {
 		if x.cols%share == 0 {
