@@ -256,10 +256,6 @@ var ownFirst = onlyIf(when.All(cures.HalveStep.If, func(c *ledger.Case) bool { r
 func besides(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
 	figures["outside"] = "CUDA itself (usually 300 to 600 MiB), and a desktop, a browser, another notebook or an old run"
-	figures["dated"] = ""
-	if c.Root(fact.TorchAlloc) && ledger.Before2020(c) {
-		figures["dated"] = "\"cached\" in the message means a PyTorch before 1.4."
-	}
 	if cures.Listed(c) {
 		figures["outside"] = "the processes that the message lists"
 	}
