@@ -22,7 +22,8 @@ var containerWordings = []text.Wording{
 	text.On("container oom ", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "linux-oom-killer", Backend: "cpu"})), text.On("low on resource: memory", readEvicted), text.On("The node had condition: [MemoryPressure]", readEvicted),
 	text.On("it exceeded the request memory", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "kubernetes", Backend: "cpu"})), // OpenPAI
 	text.On("Container killed due to memory usage", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"})), text.On("kubectl ", readKubectl), text.On("Namespace:", readNamespace), text.On("Finished:", readFinished),
-	text.On("for exceeding memory limits", readYARN), text.On("for exceeding physical memory limits", readYARN), // the latter: Spark's YarnAllocator since 3.0 text.On("running beyond physical memory limits", text.Unless(readYARN, text.Before(`"is`, 3))), text.On("running beyond virtual memory limits", text.Unless(readYARN, text.Before(`"is`, 3))),
+	text.On("for exceeding memory limits", readYARN), text.On("for exceeding physical memory limits", readYARN), // the latter: Spark's YarnAllocator since 3.0
+	text.On("running beyond physical memory limits", text.Unless(readYARN, text.Before(`"is`, 3))), text.On("running beyond virtual memory limits", text.Unless(readYARN, text.Before(`"is`, 3))),
 }
 
 // Kubernetes' sizes are "512Mi" (binary) and "512M" (decimal).
