@@ -10,19 +10,16 @@ var MLX = parser("mlx", nil,
 	text.On("Command buffer execution failed:", readCommandBuffer), text.On("[malloc_or_wait] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
-	text.On("Prefill would require", text.FailsIf(mlxPrefill, 0, 200, mlxPrefillPattern)),
+	text.On("would require ~", readPrefill),
 )
 
 var (
 	mlxFailure = fact.Failure{Kind: fact.MLXAlloc, Framework: "mlx", Backend: "metal"}
 	mlxBuffer  = fact.Failure{Kind: fact.MLXBuffer, Framework: "mlx", Backend: "metal"} // of one buffer: how much is free plays no part
 
-	// oMLX's guard before a prompt is read (omlx/scheduler.py, utils), and of servers after it.
-	mlxPrefill        = fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal", Phase: "inference"}
-	mlxPrefillPattern = text.NewPattern(`prefillwouldrequire~?SIZEpeak\(current(?<process_used>SIZE)\+kv\+sdpa(?<requested>SIZE)\)but[a-z_]{0,40}(?:ceiling|limit)is(?<limit>SIZE)`)
-
-	mlxAllocPattern  = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
-	mlxBufferPattern = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
+	mlxPrefillPattern = text.NewPattern(`wouldrequire~?(?<peak>SIZE)(?:peak)?\(current(?<used>SIZE)\+kv[^()]{0,80}\)but[a-z_]{0,40}(?:ceiling|limit|cap)is(?<limit>SIZE)`)
+	mlxAllocPattern   = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
+	mlxBufferPattern  = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
 )
 
 // readCommandBuffer reads Metal's codes: 8 is memory, 1 a time-out, 2 a hang,
@@ -36,4 +33,16 @@ func readCommandBuffer(m text.Message) int {
 		Advice: "Read the reason in the message: 'Insufficient Permission' is a program in the background, 'Timeout' and 'Hang' a kernel that runs too long, 'Invalid Resource' a bug. Bring the program to the front or update it.",
 	})
 	return m.End
+}
+
+// readPrefill reads the guard of oMLX's scheduler.py; a prompt adds the peak less what is in use.
+func readPrefill(m text.Message) int {
+	k := m.Find(mlxPrefillPattern, 240)
+	peak, used := k.Size("peak"), k.Size("used")
+	if peak == nil || used == nil { // no match, or more than can be counted
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal", Phase: "inference", Figures: fact.Figures{ProcessUsed: used, Limit: k.Size("limit")}}
+	x.Figures.Requested = &fact.Size{Bytes: max(peak.Bytes-used.Bytes, 0), Text: peak.Text + " - " + used.Text, Line: peak.Line}
+	return m.Fail(x, m.Took(k))
 }

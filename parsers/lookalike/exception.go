@@ -13,8 +13,7 @@ import (
 var Exceptions = text.Parser{
 	Name: "exceptions", Context: []string{"Traceback (most recent call last)", `.py", line `},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		known := func(x fact.Lookalike) bool { return x.ID != fact.MemoryMentioned }
-		if len(hits) == 0 || len(f.Failures) > 0 || slices.ContainsFunc(f.Lookalikes, known) {
+		if len(hits) == 0 || len(f.Failures) > 0 || slices.ContainsFunc(f.Lookalikes, func(x fact.Lookalike) bool { return x.ID != fact.MemoryMentioned }) {
 			return
 		}
 		from := lastTraceback(l, hits)

@@ -21,7 +21,7 @@ var Parser = text.Parser{
 		if explained(f) {
 			return
 		}
-		var mention *fact.Lookalike // the first line that speaks of memory in a failure's words
+		var mention []fact.Lookalike // the first line that speaks of memory in a failure's words
 		for _, h := range hits[:min(len(hits), maxPlain)] {
 			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+text.SqueezedLen(plainPhrases[h.Word]), len(l.Squeezed()))}
 			if refusal(m, h.Word) {
@@ -33,9 +33,7 @@ var Parser = text.Parser{
 				mention = mentioned(m)
 			}
 		}
-		if mention != nil {
-			f.Lookalikes = append(f.Lookalikes, *mention)
-		}
+		f.Lookalikes = append(f.Lookalikes, mention...)
 	},
 }
 
@@ -156,16 +154,13 @@ func refusal(m text.Message, word int) bool {
 
 // mentioned is a line that has a failure's words of memory beside an error, and
 // is no refusal for [refusal]; nil for any other.
-func mentioned(m text.Message) *fact.Lookalike {
+func mentioned(m text.Message) []fact.Lookalike {
 	p := placed(m)
 	if sourceCode(p.before, p.after) || containsAny(p.after, blanks) || !p.ofMemory(m) || m.Log.Level(m.At) != 'E' && !p.ended && !containsAny(p.before, troubles) {
 		return nil
 	}
-	return &fact.Lookalike{
-		ID: fact.MemoryMentioned, Line: m.Log.Line(m.At), Text: strings.ToValidUTF8(p.shown[:min(len(p.shown), text.MaxQuote)], ""),
-		Title:  "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it",
-		Advice: "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs",
-	}
+	title, advice := "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it", "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs"
+	return []fact.Lookalike{{ID: fact.MemoryMentioned, Line: m.Log.Line(m.At), Text: strings.ToValidUTF8(p.shown[:min(len(p.shown), text.MaxQuote)], ""), Title: title, Advice: advice}}
 }
 
 // place is a phrase in its line, all squeezed but what is shown.

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
@@ -15,13 +16,14 @@ const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 var MLXCards = []cause.Card{
 	TrainingCard,
 	{
-		ID: "mlx/prefill-guard", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"Prefill would require"}, If: refusedPrompt,
+		ID: "mlx/prefill-guard", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"would require ~"}, If: refusedPrompt,
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "refused the prompt: {lacks} too little under its ceiling of {limit}",
 		Means:   "The server (oMLX or one that carries its guard) estimates a prompt before it reads it. {used} was in use, weights and caches of earlier prompts included; this prompt would add {asked} for its KV cache and attention scores, {lacks} more than the ceiling leaves. Nothing crashed, and other requests go on.",
 		Figures: prefillFigures,
 		Cures: []cause.Cure{
+			{Fix: "close_other_apps", If: nearlyFull, Title: "Free what earlier prompts and models hold", Told: "{used} of {limit} was in use before this prompt. Unload models that you do not use and clear the cache in the server's page, or restart it; quit browsers and other programs that use much.", Cost: "free"},
 			{Fix: "lower_context", Title: "Shorten the prompt by {share}", Told: "Compact or start a new conversation in the agent, or set its context limit lower. {room} is left for a prompt, and its need grows at least with its length.", Cost: "older text is forgotten"},
-			{Fix: "close_other_apps", Title: "Free what earlier prompts and models hold", Told: "Unload models that you do not use and clear the cache in the server's page, or restart it; quit browsers and other programs that use much.", Cost: "free"},
+			{Fix: "close_other_apps", If: when.Not(nearlyFull), Title: "Free what earlier prompts and models hold", Told: "Unload models that you do not use and clear the cache in the server's page, or restart it; quit browsers and other programs that use much.", Cost: "free"},
 			{Fix: "raise_memory_limit", Title: "Or give the GPU more of the Mac's RAM", Told: "Until the next restart of the Mac; seven eighths of the RAM, if the rest is enough for your other programs. A ceiling in the server's own settings has to be raised as well.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 7 / 8 ))", Cost: "too much freezes the Mac"},
 			{Fix: "use_lower_quant", Title: "Or use a smaller quantisation of the model", Cost: "some quality"},
 		},
@@ -90,6 +92,12 @@ func sizedRequest(c *ledger.Case) bool { return c.F().Requested != nil && c.F().
 func refusedPrompt(c *ledger.Case) bool {
 	f := c.F()
 	return f.Requested != nil && f.ProcessUsed != nil && f.Limit != nil && f.ProcessUsed.Bytes < f.Limit.Bytes && f.ProcessUsed.Bytes+f.Requested.Bytes > f.Limit.Bytes
+}
+
+// nearlyFull: little more than weights and old caches fits.
+func nearlyFull(c *ledger.Case) bool {
+	f := c.F()
+	return f.ProcessUsed.Bytes > f.Limit.Bytes-f.Limit.Bytes/20
 }
 
 // prefillFigures are what the ceiling leaves for a prompt, and by how much it
