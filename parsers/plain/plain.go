@@ -91,7 +91,7 @@ var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "pages
 
 // goesOn are words of a program that has another way, of advice and of prose.
 var goesOn = []string{
-	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal",
+	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal", "operationnotsupported",
 	"ifyou", "ifthe", "ifit", "incaseof", "toavoid", "avoid", "prevent", "might", "maycause", "mayrun", "canlead", "canbe", "couldlead", "canhelp", "shouldnot", "whether",
 	"suchas", "likewhen", "situation", "robust", "oomkiller", ")killer", "started", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http:", "https:",
 }
@@ -152,8 +152,7 @@ func refusal(m text.Message, word int) bool {
 	return p.opens() && (foreign || p.closes())
 }
 
-// mentioned is a line that has a failure's words of memory beside an error, and
-// is no refusal for [refusal]; nil for any other.
+// mentioned is a line with a failure's words of memory beside an error that is no [refusal].
 func mentioned(m text.Message) []fact.Lookalike {
 	p := placed(m)
 	if sourceCode(p.before, p.after) || containsAny(p.after, blanks) || !p.ofMemory(m) || m.Log.Level(m.At) != 'E' && !p.ended && !containsAny(p.before, troubles) {
@@ -230,11 +229,12 @@ func containsAny(s string, words []string) bool {
 }
 
 // cardWords and hostWords tell whose memory a message means, the surest first.
+// Xinference's model actor catches torch.cuda's exception (xinference/core/model.py).
 var cardWords = [][2]string{
 	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"vkallocate", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
 	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"},
 	{"metal", "metal"}, {"mtl", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
-	{"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"directml", ""},
+	{"model actor is", ""}, {"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"directml", ""},
 }
 
 var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
