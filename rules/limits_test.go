@@ -48,6 +48,10 @@ func TestLimitByOwner(t *testing.T) {
 			"qsub -q long -l nodes=1:ppn=8,mem=16gb,walltime=9:00:00 run.sh\n    bin/caller -p 8 in.bam\n=>> PBS: job killed: mem 33554432kb exceeded limit 16777216kb\n",
 			[]string{"qsub -l nodes=1:ppn=8,mem=40gb,walltime=9:00:00", "`-p 3`"}, []string{"np.load", "GPU"},
 		},
+		"YARN's NodeManager": {
+			"Container [pid=4821,containerID=container_1700000000000_0007_01_000004] is running beyond physical memory limits. Current usage: 4.2 GB of 4 GB physical memory used; 5.9 GB of 8.4 GB virtual memory used. Killing container.\n",
+			[]string{"YARN adds up"}, []string{"docker update", "vmem-check-enabled", "address space"},
+		},
 		"YARN, RAM": {
 			"Reason: Container killed by YARN for exceeding memory limits. 10.2 GB of 10 GB physical memory used. Consider boosting spark.yarn.executor.memoryOverhead.\n",
 			[]string{"spark.yarn.executor.memoryOverhead=4096"}, []string{"vmem-check-enabled"},

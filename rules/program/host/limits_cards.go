@@ -202,8 +202,11 @@ var yarnCards = []cause.Card{{
 	Sources: []string{"https://spark.apache.org/docs/latest/configuration.html", "hadoop/hadoop-yarn-project/hadoop-yarn/hadoop-yarn-common/src/main/resources/yarn-default.xml"},
 }}
 
-// virtualLimit: it was address space that went above the limit, not RAM.
-func virtualLimit(c *ledger.Case) bool { return c.Contains("virtual memory") }
+// virtualLimit: it was address space that went above the limit, not RAM. YARN's
+// NodeManager states both and says before them which (ContainersMonitorImpl.java).
+func virtualLimit(c *ledger.Case) bool {
+	return c.Contains("virtual memory") && !c.Contains("beyond physical memory") && !c.Contains("exceeding physical memory") && !c.Contains("'physical' memory")
+}
 
 func yarnFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
