@@ -227,9 +227,9 @@ func readBFCStats(m text.Message) int {
 
 // bfcStats reads the summary at the end of the dump, which may be long.
 func bfcStats(m text.Message, x *fact.Failure) {
-	at := m.Log.Next("sumtotalofin-usechunks", m.At)
-	if at < 0 {
-		at = m.Log.Next("curr_region_allocation_bytes_", m.At) // the dump is cut in front of it
+	heads, at := [...]string{"sumtotalofin-usechunks", "curr_region_allocation_bytes_", "stats:limit:"}, -1 // posters cut what is above
+	for i := 0; at < 0 && i < len(heads); i++ {
+		at = m.Log.Next(heads[i], m.At)
 	}
 	if at >= 0 {
 		k := m.Log.Find(bfcLimit, at, at+600)

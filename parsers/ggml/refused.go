@@ -139,7 +139,7 @@ var ggmlFailures = slices.Concat(
 
 var (
 	mallocFailed = text.NewPattern(`(?:allocating(?<size>NUMmib)ondevice(?<device>\d{1,3}):)?(?:cuda|hip)mallocfailed(?::outofmemory|(?!:[a-z]{3}))`)
-	bufferNamed  = text.NewPattern(`failedtoallocate(?<memory>[a-z]\w{0,24}?(?<device>\d{1,3})?(?:\[[^\]]{1,48}\])?)buffer(?:ofsize(?<bytes>INT))?`)
+	bufferNamed  = text.NewPattern(`failedtoallocate(?<memory>[a-z]\w{0,40}?(?:(?<=cuda|rocm|hip|musa|vulkan|sycl|metal|mtl|cann|rpc)(?<device>\d{1,3}))?(?:\[[^\]]{1,48}\])?)buffer(?:ofsize(?<bytes>INT))?`) // a card's own name, "NVIDIA GeForce GT 730", ends in no device's number
 	backendSize  = text.NewPattern(`(?<backend>[a-z]+)_buffer_type_alloc_buffer:failedtoallocate(?:bufferofsize(?<bytes>INT)|(?<size>NUMmib))?`)
 	alignedSize  = text.NewPattern(`(?:attemptedtoallocate|failedtoallocate)(?<size>NUMmb)`)
 	vulkanSize   = text.NewPattern(`memoryallocationofsize(?<bytes>INT)failed`)
