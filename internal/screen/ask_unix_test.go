@@ -3,6 +3,7 @@
 package screen
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 	line := make([]byte, 64)
 	n, _ := os.Stdin.Read(line)
 	os.Stdout.WriteString(" read:" + strings.TrimSpace(string(line[:n])) + ".\n")
+	io.Copy(io.Discard, os.Stdin) // a terminal that loses its last process may lose what was written to it, too
 }
 
 // terminalOf runs this binary in a terminal, which answers what it is asked.
@@ -71,7 +73,7 @@ func terminalOf(t *testing.T, typed string, answer func(question string) string)
 			typed = "end\n"
 			master.WriteString(typed)
 		}
-		if err != nil || strings.Contains(seen.String(), ".\n") {
+		if err != nil || strings.Contains(seen.String(), ".\r\n") {
 			break
 		}
 	}
