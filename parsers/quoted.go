@@ -77,7 +77,7 @@ func (s literals) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) 
 	if !ok || figureCount(x) > 1 {
 		return false
 	}
-	if strings.Count(before, "`")%2 == 1 && !strings.Contains(before, " failed with error `") && !strings.Contains(before, "failed assertion `") {
+	if strings.Count(before, "`")%2 == 1 && !strings.Contains(before, " failed with error `") && !strings.Contains(before, "failed assertion `") && !strings.Contains(before, ":in `") { // Ruby's "x.rb:4:in `read'"
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		table := strings.Contains(outside(after), "|")
 		return (around > 12 || table && around > 0) && !tells(x)

@@ -53,7 +53,6 @@ var headings = map[string]string{
 	"java_heap":        "Java's own heap is full, not the machine's memory",
 	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
 	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
-	"go_heap":          "The system refused a Go program memory: not the card's",
 	"memory_mentioned": "Perhaps out of memory: a line speaks of it",
 	"worker_vanished":  undecided,
 	"kernel_died":      undecided,
@@ -73,7 +72,7 @@ func (p *page) recovered(list []diagnose.Notice) {
 
 // pasteMore says what to give where nothing was found.
 func pasteMore(n int) string {
-	return fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that just vanished was perhaps killed by the system: give the output of `sudo dmesg -T | tail -100`.", lines(n))
+	return fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that vanished without a message may have run out of RAM: on Linux, add the output of `sudo dmesg -T | tail -100`; on Windows, watch whether \"Committed\" (Task Manager, Performance, Memory) reaches its limit while it runs.", lines(n))
 }
 
 // more is what to give where a line speaks of memory and no more is known.

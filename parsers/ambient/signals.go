@@ -41,7 +41,7 @@ var signalWords = []signalWord{
 	{"iou_score", "vision"}, {"dice_loss", "vision"}, {"loss_bbox", "vision"}, {"loss_mask", "vision"}, {"mAP50", "vision"}, {"pixel_values", "vision"}, {"FeatureExtractor/", "vision"}, {"detection_", "vision"}, {"torchvision", "vision"}, {"conv2d", "vision"}, {"max_pool2d", "vision"}, {"batch_norm2d", "vision"}, {"BatchNorm2d", "vision"}, {"cv2.", "vision"}, {"ImageFolder", "vision"},
 	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"},
 	{"ZeroDivisionError:", "aftermath"}, {"UnboundLocalError:", "aftermath"}, {"'NoneType' object", "aftermath"},
-	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"[VAL]", "validating"}, {"epoch", "epochs"}, {"loss = criterion(", "epochs"}, {"Exception in ASGI application", "inferring"},
+	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"SSIM: ", "validating"}, {"[VAL]", "validating"}, {"epoch", "epochs"}, {"loss = criterion(", "epochs"}, {"Exception in ASGI application", "inferring"},
 }
 
 // Signals reads what a program was doing.

@@ -15,6 +15,7 @@ var JAX = parser("jax", map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
 
 var (
 	xlaPattern = text.NewPattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
+	xlaOrdinal = text.NewPattern(`deviceordinal(?<device>\d{1,2})`) // pjrt_stream_executor_client.cc
 	// The figures of XLA's buffer assignment, printed under the message.
 	xlaParameters = text.NewPattern(`parameterallocation:(?<size>SIZE|\d+b)`)
 	xlaTemp       = text.NewPattern(`preallocatedtempallocation:(?<size>SIZE)`)
@@ -32,6 +33,7 @@ func readXLA(m text.Message) int {
 	if x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human")); x.Figures.Requested == nil && !m.Precedes("error:", 40) && !m.Follows("cuda_error", 40) {
 		return m.End
 	}
+	x.Figures.Device = m.Find(xlaOrdinal, 160).Count("device")
 	// The dump of the buffers may be ten thousand characters long; its stats
 	// come first.
 	x.Figures.Weights = m.Find(xlaParameters, 900).Size("size")

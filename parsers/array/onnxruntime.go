@@ -15,7 +15,7 @@ var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit:
 	text.On("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", text.Fails(ortRefused)), text.On("CUDA failure 2: out of memory", text.Fails(ortRefused)),
 	text.On("8007000E", readDirectML),
 	// Triton's 64 MB CUDA pool is full, and it goes on.
-	text.On("falling back to pinned system memory", text.Notices("triton_pool_fallback", "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead: slower, no failure. A larger pool: --cuda-memory-pool-byte-size 0:536870912.")),
+	text.On("falling back to pinned system memory", text.Notices("triton_pool_fallback", "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead. A larger pool: --cuda-memory-pool-byte-size 0:536870912.")),
 }, []text.Wording{
 	text.On("CUDAExecutionProvider", func(m text.Message) int { return m.End }), // a scan keeps the line, by which [ortBackend] knows the card
 })

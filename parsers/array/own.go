@@ -23,9 +23,9 @@ var Own = parser("own", nil, unquoted(
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
 	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
-	// dxvk_memory.cpp: the size, and what the driver says of the card (heap 0).
+	// dxvk_memory.cpp: the size, and what the driver says of heap 0; "budget" was "available" at first.
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
-		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mbbudget\(driver\),(?<total_mib>\d{1,7})mbtotal)?`))),
+		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?:(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mb(?:budget|available)\(driver\),)?(?<total_mib>\d{1,7})mbtotal)?`))),
 	// Of Boltz, whose input is lost then; trainers that print the same go on with the
 	// next batch.
 	text.On("ran out of memory, skipping batch", text.When(

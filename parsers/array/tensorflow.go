@@ -13,7 +13,7 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 	func(_ *text.Log, _ []text.Hit, f *fact.Facts) { foldPoolSearch(f) })
 
 var tensorflowWordings = []text.Wording{
-	text.On("ran out of memory trying to allocate", readBFC), text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 0, 900, asyncPattern)),
+	text.On("ran out of memory trying to allocate", readBFC), text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 14, 900, asyncPattern)),
 	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager), text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy), text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
@@ -67,7 +67,7 @@ func pool(m text.Message) string {
 }
 
 // asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
-var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?:0|(?<limit_bytes>[1-9]\d{0,15}))inuse:(?<allocated_bytes>\d{1,16}))?`)
+var asyncPattern = text.NewPattern(`(?:gpu_async_(?<device>\d{1,2})cumemallocasync)?failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}?)(?=20\d\d-|\D|$))?(?:.{0,320}?stats:limit:(?:0|(?<limit_bytes>[1-9]\d{0,15}))inuse:(?<allocated_bytes>\d{1,16}))?`)
 
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to
 // .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".

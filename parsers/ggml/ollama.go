@@ -26,7 +26,7 @@ var ollamaFailures = []text.Wording{
 }
 
 var ollamaLines = []text.Wording{
-	text.On("msg=offload", offloadPlan), text.On(`msg="offload to`, offloadPlan),
+	text.On("msg=offload", offloadPlan), text.On(`msg="offload to`, offloadPlan), text.On("layers.offload=", offloadPlan),
 	text.On("KvSize:", loadRequest), text.On("runner.num_ctx=", runnerState), text.On("runner.name=", runnerState),
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
 	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
@@ -50,7 +50,7 @@ var (
 
 // The plan of 0.1.32 to 0.12: estimates, not what the runner then allocates.
 var ollamaPlan = [...]*text.Pattern{
-	text.NewPattern(`layers\.model=(?<total_layers>\d{1,4})layers\.offload=(?<gpu_layers>\d{1,4})`),
+	text.NewPattern(`layers\.(?:model=(?<total_layers>\d{1,4})layers\.)?offload=(?<gpu_layers>\d{1,4})`),
 	text.NewPattern(`memory\.available="\[(?<plan_available>SIZE)`),
 	text.NewPattern(`memory\.required\.allocations="\[(?<plan_partial>SIZE)\]`),
 	text.NewPattern(`memory\.required\.full="(?<plan_full>SIZE)"`),

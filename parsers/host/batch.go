@@ -1,6 +1,10 @@
 package host
 
 import (
+	"regexp"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -32,5 +36,16 @@ func readSacct(m text.Message) int {
 		!m.Mentions("jobid", "sacct", "slurm") && (inWord || !m.Mentions("maxrss")) {
 		return m.End
 	}
-	return m.Fail(slurmKill, m.End)
+	x, row := slurmKill, m.Log.LineText(m.At)
+	if k := sacctAsked.FindStringSubmatch(row); k != nil && m.Mentions("reqmem") && !strings.Contains(strings.Fields(row)[0], ".") {
+		bytes, _ := units.Parse(k[1] + "iB")
+		x.Figures.Limit = &fact.Size{Bytes: bytes, Text: k[1], Line: m.Log.Line(m.At)}
+	}
+	return m.FailWith(x, m.Find(seffPattern, 700))
 }
+
+// sacct's ReqMem, "4Gn" for each node up to 20.11 ("Gc" was for each CPU), and seff's sums.
+var (
+	sacctAsked  = regexp.MustCompile(`\s(\d{1,6}(?:\.\d{1,3})?[MG])n?(?:\s|$)`)
+	seffPattern = text.NewPattern(`memoryutilized:(?<killed_rss>SIZE).{0,60}?memoryefficiency:[\d.]{1,7}%of(?<limit>SIZE)`)
+)

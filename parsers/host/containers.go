@@ -31,16 +31,14 @@ var (
 	limitsPattern   = text.NewPattern(`limits"?:.{0,200}?memory"?:"?(?<limit>\d{1,16}(?:\.\d{1,4})?(?:[kmgt]i?)?)`)
 	restartsPattern = text.NewPattern(`restartcount:(?<restarts>\d{1,6})`)
 	evictedPattern  = text.NewPattern(`thresholdquantity:\d{1,14}(?:[kmg]i?)?,available:(?<available>\d{1,14}[kmg]i?)`)
-	// "Container web was using 5053216Ki, which exceeds its request of 0", later
-	// "request is 0, has larger consumption of memory".
+	// "which exceeds its request of 0", later "request is 0, has larger consumption of memory".
 	evictedUsing = text.NewPattern(`wasusing(?<used>\d{1,14}[kmg]i?),(?:whichexceedsitsrequestof|requestis)(?<request>\d{1,14}(?:[kmg]i?)?)`)
 )
 
 // exitedPattern: kubectl describe has the code behind the reason, JSON before it.
 var exitedPattern = text.NewPattern(`exitcode"?:(?<code>\d{1,3})(?!\d)`)
 
-// readYARN reads "Container killed by YARN for exceeding memory limits. 7.2 GB
-// of 4.2 GB virtual memory used".
+// readYARN reads "for exceeding memory limits. 7.2 GB of 4.2 GB virtual memory used".
 var readYARN = text.FailsWith(fact.Failure{Kind: fact.YARNKill, Framework: "other", Backend: "cpu"}, 0, 260,
 	text.NewPattern(`(?<process_used>SIZE)of(?<limit>SIZE)(?:virtual|physical)memoryused`))
 
@@ -71,8 +69,7 @@ func readOOMKilled(m text.Message) int {
 	return m.Fail(x, m.End)
 }
 
-// describedContainer notes the name of the container to which the reason belongs,
-// in kubectl describe the line before its ID.
+// describedContainer notes the container's name: kubectl describe's line before its ID.
 func describedContainer(m text.Message) {
 	for at := m.Log.LineIndex(m.At); at > 0 && at > m.Log.LineIndex(m.At)-40; at-- {
 		if strings.HasPrefix(strings.TrimSpace(m.Log.Lines[at].Text), "Container ID:") {
@@ -84,14 +81,13 @@ func describedContainer(m text.Message) {
 	}
 }
 
-// readEvicted reads a node short of memory; the same sentence with
-// ephemeral-storage is the disk.
+// readEvicted reads a node short of memory; with ephemeral-storage it is the disk.
 func readEvicted(m text.Message) int {
 	k := m.Find(evictedPattern, 120)
 	x := fact.Failure{Kind: fact.Evicted, Framework: "kubernetes", Backend: "cpu"}
 	x.Figures.Free = m.Log.Decimal(k, "available")
 	if u := m.Find(evictedUsing, 300); u.Ok() {
-		x.Figures.KilledRSS = m.Log.Decimal(u, "used")
+		x.Figures.ProcessUsed = m.Log.Decimal(u, "used")
 		m.Say("memory_request", u.Text("request"))
 	}
 	return m.Fail(x, m.Took(k))
@@ -145,8 +141,7 @@ func describedTime(line, name string) (time.Time, bool) {
 	return t, ok && err == nil
 }
 
-// kubernetesName: names are lower case letters, digits and dashes, so that they
-// can stand in a command.
+// kubernetesName: lower case letters, digits and dashes, so that it can stand in a command.
 func kubernetesName(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && s[0] != '-'
 }

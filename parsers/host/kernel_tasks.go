@@ -51,7 +51,7 @@ func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
 		}
 		if ok {
 			p.Line = line.Number
-			f.Tasks = append(f.Tasks, p)
+			listed(f, p)
 			columns.swapped(f, line.Text, p)
 		}
 	}
@@ -118,8 +118,15 @@ func headless(f *fact.Facts, l *text.Log, killed int) {
 		}
 		if p, ok := t.row(line.Text); ok && number(fields[t.columns-2]) {
 			p.Line = line.Number
-			f.Tasks = append(f.Tasks, p)
+			listed(f, p)
 		}
+	}
+}
+
+// listed adds a process. Every pod has one named pause (kubernetes/build/pause).
+func listed(f *fact.Facts, p fact.Process) {
+	if f.Tasks = append(f.Tasks, p); p.Name == "pause" && text.HasFact(f, "cgroup") {
+		f.Programs = append(f.Programs, fact.Program{Name: "kubernetes", Line: p.Line, Weight: 2})
 	}
 }
 

@@ -13,18 +13,17 @@ var Native = text.Parser{Name: "native", Explains: map[fact.Kind]int{fact.Worker
 var nativeWordings = slices.Concat(
 	[]text.Wording{
 		text.On("bytes) failed; errno 12", text.FailsIf(nativeFailure, 60, 0, text.NewPattern(`innodb[:\]]{1,2}mmap\((?<requested_bytes>\d{1,20})`))), text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
-		// Gluten's ThrowOnOomMemoryTarget.java: what was acquired, the settings, the
-		// stats of the task that holds most.
+		// Gluten's ThrowOnOomMemoryTarget.java, and the stats of the task that holds most.
 		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(
 			`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
-		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("Error executing process >", text.Says("nextflow_process")), text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
-		// PHP's zend_alloc.c, where the system refuses: "Out of memory (allocated
-		// 1551892480) (tried to allocate 134217736 bytes)".
+		// Go's malloc.go and mem_linux.go, and the frames that have sizes.
+		text.On("runtime: out of memory: cannot allocate", text.FailsWith(nativeFailure, 0, 90, text.NewPattern(`cannotallocate(?<requested_bytes>\d{1,15})-byteblock(?:\((?<process_used_bytes>\d{1,15})inuse)?`))), text.On("fatal error: runtime: out of memory", text.Fails(nativeFailure)), text.On("fatal error: runtime: cannot allocate memory", text.Fails(nativeFailure)),
+		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("runtime.sysMap(0x", text.Says("go_heap")), text.On("runtime.sysMapOS(0x", text.Says("go_heap")), text.On("runtime.mallocgc(0x", text.Says("go_object")), text.On("runtime.largeAlloc(0x", text.Says("go_object")), text.On("Failed on request of size", text.FailsIf(nativeFailure, 24, 90, text.NewPattern(`requestofsize(?<requested_bytes>\d{1,12})inmemorycontext`))), text.On("Error executing process >", text.Says("nextflow_process")), text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
+		// PHP's zend_alloc.c, where the system refuses.
 		text.On("Out of memory (allocated", text.FailsIf(nativeFailure, 0, 90, text.NewPattern(`\(triedtoallocate(?<requested_bytes>\d{1,16})bytes`))),
 		// "ArrowMemoryError: malloc of size 1073741824 failed".
 		text.On("ArrowMemoryError", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`(?:malloc|realloc)ofsize(?<requested_bytes>\d{1,20})failed`))),
-		// hs_err's head: the system refused memory to the virtual machine, which is
-		// not its heap being full.
+		// hs_err's head: the system refused the virtual machine memory, its heap need not be full.
 		text.On("error='Not enough space' (errno=12)", javaRefused), text.On("error='Cannot allocate memory' (errno=12)", javaRefused), // the latter before Java 9
 		// libmalloc's magazine_malloc.c of macOS: "*** mach_vm_map(size=8388608) failed (error code=3)".
 		text.On("mach_vm_map(size=", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`size=(?<requested_bytes>\d{1,20})(?:,flags:[0-9a-f]{1,8})?\)failed`))),
@@ -38,12 +37,9 @@ var nativeWordings = slices.Concat(
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
 		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
-		// ClickHouse's MemoryTracker.cpp: "Memory limit (total) exceeded: would use 4.40
-		// GiB (attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB,
-		// maximum: 4.39 GiB"; "(for query)", "(for user)" as well.
+		// ClickHouse's MemoryTracker.cpp: "(attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB, maximum: 4.39 GiB".
 		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse),
-		// PostgreSQL's dsm_impl.c: 'could not resize shared memory segment
-		// "/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
+		// PostgreSQL's dsm_impl.c: '"/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
 			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
 		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).
@@ -57,9 +53,7 @@ var nativeWordings = slices.Concat(
 	text.OnAny(text.Fails(nativeFailure), "C error: out of memory", "vector memory exhausted (limit reached?)", "mkl_malloc: failed to allocate memory"),
 	// MATLAB; CTranslate2 (faster-whisper, whisperX).
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"}), "Maximum variable size allowed on the device is exceeded", "CUDA failed with error out of memory"),
-	// OpenCV's "(-4:Insufficient memory) Failed to allocate 99532800 bytes"
-	// (alloc.cpp, 3.4 and later), "(-4) Failed to allocate ..." and "OpenCV Error:
-	// Insufficient memory (Failed to allocate ..." (before).
+	// OpenCV's alloc.cpp, 3.4 and later, and before.
 	text.OnAny(text.FailsWith(nativeFailure, 0, 90, text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,20})bytes`)),
 		"Insufficient memory) Failed to allocate", "(-4) Failed to allocate", "Insufficient memory (Failed to allocate"),
 	// std::bad_alloc of Visual C++, the same behind LightGBM's "[Warning]".
@@ -75,20 +69,18 @@ var nativeFailure = fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Bac
 
 var daskPattern = text.NewPattern(`workermemorylimit:(?<limit>SIZE)`)
 
-// readDask reads "distributed.nanny - WARNING - Worker exceeded 95% memory
-// budget. Restarting" and, of 2022 and later, "Worker tcp://10.0.0.4:34937
-// (pid=129) exceeded 95% memory budget. Restarting...". The lines before name
-// the limit; GB there are powers of 1000, GiB (2021 and later) of 1024.
+// readDask reads "Worker exceeded 95% memory budget. Restarting", 2022 and later
+// "Worker tcp://10.0.0.4:34937 (pid=129) exceeded ...". The lines before name the
+// limit; GB there are powers of 1000, GiB (2021 and later) of 1024.
 func readDask(m text.Message) int {
 	x := fact.Failure{Kind: fact.WorkerBudget, Framework: "other", Backend: "cpu"}
 	x.Figures.Limit = m.Log.Decimal(m.Around(daskPattern, 3000, 0), "limit")
 	return m.Fail(x, m.End)
 }
 
-// readGunicorn reads "Worker (pid:21) was sent SIGKILL! Perhaps out of memory?"
-// (21.0 and later) and "Worker with pid 21 was terminated due to signal 9"
-// (20.1). The arbiter itself sends that signal to a worker that did not answer
-// in time: murder_workers in arbiter.py.
+// readGunicorn reads "Worker (pid:21) was sent SIGKILL! Perhaps out of memory?" (21.0 and later)
+// and "Worker with pid 21 was terminated due to signal 9" (20.1). The arbiter itself sends that
+// signal to a worker that did not answer in time: murder_workers in arbiter.py.
 func readGunicorn(m text.Message) int {
 	pid := m.Around(gunicornPattern, 40, 20).Lower("pid")
 	if pid != "" && m.Precedes("workertimeout(pid:"+pid+")", text.MaxWindow) {

@@ -19,9 +19,8 @@ func readEarlyOOM(m text.Message) int {
 
 var pressurePattern = text.NewPattern(`beingNUM%>NUM%`)
 
-// swapPattern is the other reason: "due to memory used (16260780032) / total
-// (16419115008) and swap used (29560922112) / total (32838500352) being more
-// than 90.00%", in bytes (oomd_system_context in oomd-manager.c).
+// swapPattern is the other reason: "due to memory used (16260780032) / total (16419115008)
+// and swap used ... being more than 90.00%", in bytes (oomd_system_context in oomd-manager.c).
 var swapPattern = text.NewPattern(`memoryused\(\d{1,15}\)/total\((?<oomd_ram_bytes>\d{1,15})\)andswapused\((?<oomd_swap_used_bytes>\d{1,15})\)/total\((?<oomd_swap_bytes>\d{1,15})\)`)
 
 // readOOMDKill reads "systemd-oomd[840]: Killed /user.slice/...scope" where the

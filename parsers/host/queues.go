@@ -35,11 +35,17 @@ var (
 	// summary that LSF sends.
 	lsfPattern = text.NewPattern(`maxmemory:(?<killed_rss>SIZE)(?:.{0,80}?totalrequestedmemory:(?<limit>SIZE))?`)
 	runPattern = text.NewPattern(`memorylimitof(?<limit>SIZE)exceededwith(?<process_used>SIZE)used`)
-)
 
-var (
 	condorDocker = text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})mb`)
 	condorJob    = regexp.MustCompile(`^\s*(\d{1,12})\.\d{1,9}\s`)
+
+	pbsAsked     = regexp.MustCompile(`(#PBS|\bqsub\b).*?\s-l\s*([\w:=,.+-]+)`)
+	pbsCores     = regexp.MustCompile(`(?:ppn|ncpus)=(\d{1,4})`)
+	pbsProcesses = regexp.MustCompile(`(?:^|\s)(-p|-t|-j|-@|--threads|--cores|--nproc)[ =](\d{1,4})(?:\s|$)`)
+
+	// pbsUsed and pbsGranted stand in the mail that Torque sends, in kb.
+	pbsUsed    = text.NewPattern(`resources_used\.vmem=(?<process_used_kib>\d{1,16})kb(?:.{0,80}?resources_used\.mem=(?<pbs_mem_kib>\d{1,16})kb)?`)
+	pbsGranted = text.NewPattern(`req_information\.memory\.0=(?<limit_kib>\d{1,16})kb`)
 )
 
 // readCondorDocker reads a row of "condor_q -held": "1587.4 ada 5/25 14:51 Error
@@ -51,24 +57,14 @@ func readCondorDocker(m text.Message) int {
 	return m.FailWith(queueKill, m.Find(condorDocker, 80))
 }
 
-var (
-	pbsAsked     = regexp.MustCompile(`(#PBS|\bqsub\b).*?\s-l\s*([\w:=,.+-]+)`)
-	pbsCores     = regexp.MustCompile(`(?:ppn|ncpus)=(\d{1,4})`)
-	pbsProcesses = regexp.MustCompile(`(?:^|\s)(-p|-t|-j|-@|--threads|--cores|--nproc)[ =](\d{1,4})(?:\s|$)`)
-)
-
-// longestCommand is how long a line may be that somebody typed.
-const longestCommand = 2 << 10
-
-// readAsked reads what a job's own lines before its end ask for: "qsub -q long -l
-// nodes=1:ppn=16,mem=20gb".
+// readAsked reads what a job's own lines before its end ask for: "qsub -l nodes=1:ppn=16,mem=20gb".
 func readAsked(m text.Message) {
 	if len(m.Facts.Failures) > 0 {
 		return // read for the first
 	}
 	at, cores := m.Log.LineIndex(m.At), ""
 	for _, line := range m.Log.Lines[max(at-80, 0):at] {
-		if len(line.Text) > longestCommand {
+		if len(line.Text) > 2<<10 { // nobody typed that
 			continue
 		}
 		if k := pbsAsked.FindStringSubmatch(line.Text); k != nil && strings.Contains(k[2], "mem=") {
@@ -93,12 +89,6 @@ func readPBS(m text.Message) int {
 	}
 	return m.FailWith(queueKill, k)
 }
-
-// pbsUsed and pbsGranted stand in the mail that Torque sends, in kb.
-var (
-	pbsUsed    = text.NewPattern(`resources_used\.vmem=(?<process_used_kib>\d{1,16})kb(?:.{0,80}?resources_used\.mem=(?<pbs_mem_kib>\d{1,16})kb)?`)
-	pbsGranted = text.NewPattern(`req_information\.memory\.0=(?<limit_kib>\d{1,16})kb`)
-)
 
 // readPBSMail reads "Job exceeded a memory resource limit (vmem, pvmem, etc.).
 // Job was aborted", below which the mail says what was used and granted.

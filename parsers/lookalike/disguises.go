@@ -60,12 +60,7 @@ var disguises = []disguise{
 		trouble: trouble{"php_memory_limit", []string{"Allowed memory size of"}, "A PHP script reached memory_limit, a setting of PHP.", "Raise memory_limit in php.ini, or run `php -d memory_limit=1G script.php`."},
 		when:    text.Behind("bytesexhausted", 60),
 	},
-	{
-		trouble: trouble{"go_heap", []string{"runtime: out of memory: cannot allocate", "fatal error: runtime: out of memory", "fatal error: out of memory"}, "The system refused a Go program memory: either the machine's RAM was full, or a limit (`ulimit -v`, a container) was reached. The graphics card is not involved.", "While it runs, watch `free -h`: if RAM fills up, stop other programs, add swap, and lower the program's own cache, batch and worker settings. If much stays free, check `ulimit -v` and the container's limit. Built with Go 1.19 or later it also takes `GOMEMLIMIT` (four fifths of the RAM); earlier ones only `GOGC=50`."},
-		when: func(m text.Message) bool {
-			return m.Mentions("goroutine", "runtime:outofmemory") && !m.Mentions("errno=1455")
-		},
-	},
+	{trouble: trouble{"segfault", []string{"Segmentation fault", "segfault at", "is killed by signal: Segmentation fault"}, "A program used an invalid address: a bug or mixed library versions, rarely a lack of memory.", "A Python program: run it with `python -X faulthandler` to see where, and reinstall the library that it names. Others: `gdb -ex run -ex bt --args PROGRAM` (your own command) names the library; update or reinstall that."}, by: [][2]string{{"ataddress0x440000", mixedMPI}, {"failingataddress:0x440000", mixedMPI}}, when: nothingElseFailed},
 	{
 		trouble: trouble{"ghc_heap", []string{"Current maximum heap size is"}, "A program written in Haskell reached the limit of its heap that was set with `+RTS -M`; the machine may have more.", "Raise it behind the command: `+RTS -M8G -RTS`, below the machine's RAM. If memory only climbs, something that is computed lazily is kept."},
 		when:    text.Behind("+rts-m", 80),
@@ -78,11 +73,10 @@ var disguises = []disguise{
 		trouble: trouble{"launch_failed", []string{"the function failed to launch on the GPU"}, "A kernel could not be started on the card; the message does not name memory. Either this build does not fit the card, or the input is so large that a library's work space beside JAX's pool did not fit.", "Run the smallest input first. If it fails too, check driver, card and build (AlphaFold 3 on a card before Ampere: `--flash_attention_implementation=xla`; `nvidia-smi`, and `dmesg | grep -i xid`). If only the large one fails: leave room beside the pool (`XLA_CLIENT_MEM_FRACTION=0.85`), `--flash_attention_implementation=xla`, fewer tokens, or a newer version."},
 		quoted:  true, when: nothingElseFailed,
 	},
-	{
-		trouble: trouble{"database_memory", []string{"Failed on request of size"}, "PostgreSQL was refused memory for one query.", "Look at the query after STATEMENT, and lower what one may take (`work_mem`, `hash_mem_multiplier`, `max_connections`). `free -h` and the kernel log show whether the machine itself was full."},
-		when:    text.Behind("memorycontext", 60),
-	},
 }
+
+// mixedMPI: an address just behind MPICH's MPI_COMM_WORLD (mpi.h), where Open MPI has a pointer.
+const mixedMPI = "The address is just behind 0x44000000, the number of MPI_COMM_WORLD in MPICH and Intel MPI, which Open MPI took for an address: the program was compiled with the headers of one MPI and runs with the library of another. `which mpicxx mpirun` and `ldd PROGRAM | grep -i mpi` (your own program) show the two. Load the MPI with which it was compiled, or rebuild it in an empty folder with one MPI only (unload the others, and a conda environment that brings its own)."
 
 // isDisk tells a disk from /dev/shm: errno 28 on "</torch_...>", /dev/shm or a
 // semaphore is shared memory.

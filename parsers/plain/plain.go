@@ -273,7 +273,7 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	if x.Kind == fact.PlainMemory && m.Precedes("thrust::system::system_error", 60) {
 		x.Kind, x.Backend = fact.PlainDevice, "cuda"
 	}
-	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || containsAny(line, []string{"out_of_host_memory", "host memory", "hostalloc", "hostregister", "on host:", "pinned", "page-locked"}) {
+	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || containsAny(line, []string{"out_of_host_memory", "host memory", "hostalloc", "hostregister", "on host:", "pinned", "page-locked", "lowmemorykiller"}) {
 		x.Kind, x.Backend = fact.PlainHost, "cpu"
 	}
 	if x.Kind == fact.PlainMemory && !m.Mentions(cardSigns...) {
@@ -283,7 +283,7 @@ func plainFailure(f *fact.Facts, m text.Message) {
 		x.Framework = program
 	}
 	k, told := m.Log.Find(plainSize, m.At, to), amounts(m)
-	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"), told[wanted])
+	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"), told[wanted], text.RawBytes(m.Log.Find(plainSizeBelow, to, to+60), "want"))
 	x.Figures.ProcessUsed = told[used]
 	if x.Kind == fact.PlainDevice {
 		x.Figures.Free, x.Figures.Total = told[available], told[limit]
@@ -300,6 +300,7 @@ func plainFailure(f *fact.Facts, m text.Message) {
 var countedPattern = text.NewPattern(`memory:free=(?<free>\d{8,14}),total=(?<total>\d{9,14})`)
 
 var (
-	plainSize       = text.NewPattern(`(?:allocat(?:e|ing)|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
+	plainSize       = text.NewPattern(`(?:alloc(?:at(?:e|ing))?|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
 	plainSizeBefore = text.NewPattern(`(?:allocate|allocating|allocationof|devicestream(?:0x)?[0-9a-f]+size)(?<want>SIZE)`) // the last is FAISS's
+	plainSizeBelow  = text.NewPattern(`^tryingtoallocate:(?<want>\d{5,16})bwith`)                                           // Unity's next line
 )

@@ -35,8 +35,7 @@ var sglangFailures = []text.Wording{
 	// It is appended to any error of the graph capture; what failed stands behind it.
 	text.On("cuda graph failed:", text.When(text.Fails(fact.Failure{Kind: fact.Wrapped, Framework: "sglang", Phase: "graph_capture", Wrapper: true, Echo: true}),
 		text.Before("capture", 20))),
-	text.On("Scheduler hit an exception", text.Echo("sglang")),
-	text.On("Received sigquit from a child process", text.Echo("sglang")),
+	text.On("Scheduler hit an exception", text.Echo("sglang")), text.On("Received sigquit from a child process", text.Echo("sglang")),
 	text.On("scheduler is dead. Please check", text.Echo("sglang")),
 }
 

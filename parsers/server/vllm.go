@@ -40,8 +40,7 @@ var vllmFailures = slices.Concat(
 		text.On("that can be stored in KV cache", vllmFails(fact.VLLMTokens, "kv_cache", 120, 80, text.NewPattern(
 			`max(?:imum)?_?(?:seq|model)_?len(?:gth)?\((?<max_model_len>INT)\)islargerthanthemaximumnumberoftokens`+
 				`thatcanbestoredin(?:the)?kvcache(?:\((?<kv_tokens>INT)\))?`))),
-		text.On("To serve at least one request with", vllmCacheTooSmall),
-		text.On("KV cache is needed", vllmCacheTooSmall),
+		text.On("To serve at least one request with", vllmCacheTooSmall), text.On("KV cache is needed", vllmCacheTooSmall),
 		// The free figure shares the total's unit: "(31.44/47.38 GiB)". 2026 adds the
 		// device.
 		text.On("on startup is less than desired", vllmFails(fact.VLLMFreeTooLow, "startup_check", 70, 110, text.NewPattern(
@@ -54,9 +53,8 @@ var vllmFailures = slices.Concat(
 		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})), text.On("Failed to create unquantized linear weights", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
 		text.On("available Mamba cache blocks", vllmFails(fact.VLLMMamba, "graph_capture", 60, 60, text.NewPattern(
 			`max_num_seqs\((?<is_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
-		text.On("assert num_cache_lines >= batch", text.Fails(fact.Failure{Kind: fact.VLLMMamba, Framework: "vllm", Phase: "graph_capture"})),
-		text.On("Too large swap space", vllmSwap),
-		text.On("lack of CPU swap space", text.Fails(fact.Failure{Kind: fact.VLLMSwapFull, Framework: "vllm", Phase: "inference"})),
+		text.On("because no memory is available", text.When(text.Fails(fact.Failure{Kind: fact.PlainHost, Framework: "vllm", Backend: "cpu", Stage: "lmcache"}), text.Beside("lmcache"))), text.On("assert num_cache_lines >= batch", text.Fails(fact.Failure{Kind: fact.VLLMMamba, Framework: "vllm", Phase: "graph_capture"})),
+		text.On("Too large swap space", vllmSwap), text.On("lack of CPU swap space", text.Fails(fact.Failure{Kind: fact.VLLMSwapFull, Framework: "vllm", Phase: "inference"})),
 		text.On("Engine core initialization failed", vllmEngineFailed),
 	},
 	text.OnAny(text.Echo("vllm"), "EngineCore failed to start", "EngineCore hit an exception", "EngineCore encountered a",

@@ -48,13 +48,13 @@ func parseClimbing(l *text.Log, hits []text.Hit, f *fact.Facts) {
 // 405.07s/it]".
 var StepCounter = text.Parser{Name: "steps", Context: stepWords, Parse: parseSteps}
 
-var stepWords = []string{"step", "iter", "episode", "epoch", "s/it]", "it/s"}
+var stepWords = []string{"step", "iter", "episode", "epoch", "batch:", "s/it]", "it/s"}
 
 // counters are those of the words that a number follows; before the others
 // stands a progress bar. Each is counted by itself: epochs beside their steps.
 const (
 	epochs   = 3
-	counters = 4
+	counters = 5
 )
 
 const (
@@ -101,7 +101,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			rises[h.Word] = 0
 		}
 		last[h.Word] = n
-		if many := n >= manySteps || h.Word == epochs; rises[h.Word] >= 2 && many || n >= certainlyMany && n < 1e7 && h.Word != epochs {
+		if many := n >= manySteps || h.Word == epochs; rises[h.Word] >= 2 && many || n >= certainlyMany && n < 1e7 && h.Word < epochs { // a batch may be that large
 			l.Signal(f, "many_steps", h.At)
 			return
 		}

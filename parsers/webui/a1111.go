@@ -26,7 +26,7 @@ var (
 // Doggettx's split attention, which many image programs have, refuses beforehand
 // where 64 slices are too few. Colab prints ^C when it ends a program for its RAM.
 var (
-	splitAttention = text.NewPattern(`notenoughmemory,uselowerresolution\(maxapprox\.INTxINT\)\.need:(?<requested>NUMgb)free,have:(?<free>NUMgb)free(?:,a:NUMgb,r:NUMgb,sys:NUM/(?<total>NUMgb))?`)
+	splitAttention = text.NewPattern(`notenoughmemory,uselowerresolution\(maxapprox\.INTxINT\)\.need:(?<requested>NUMgb)free,have:(?<free>NUMgb)free(?:,a:(?<allocated>NUMgb),r:(?<reserved>NUMgb),sys:NUM/(?<total>NUMgb))?`)
 	colabEnd       = text.NewPattern(`(?:creatingmodelfromconfig:/content/[a-z0-9_./-]{1,200}|(?:gotprompt|unetadmdimension)[^|%]{0,500})\^c$`)
 	refusedSlices  = fact.Failure{Kind: fact.DeviceAlloc, Backend: "cuda", Stage: "compute"}
 	endedOnColab   = fact.Failure{Kind: fact.ShellKilled, Phase: "load"}

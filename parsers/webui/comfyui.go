@@ -20,7 +20,7 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 	text.On("out of memory error, emptying cache and trying again", comfyRetries(fact.ComfySlices, 0, fact.Notice{ID: "attention_sliced", Title: "Attention did not fit in one piece; ComfyUI computed it in slices instead and went on."})),
 	text.On("HostBuffer.read_file_slice failed", text.Quotes(hostBuffer)), text.On("hostbuf_file_reader_read failed", text.Quotes(hostBuffer)),
 }, slices.Concat(text.OnAny(loaderNode, "CheckpointLoaderSimple", "UNETLoader", "UnetLoaderGGUF", "DualCLIPLoader"), []text.Wording{
-	text.On("Total VRAM ", readTotalVRAM),
+	text.On("Total VRAM ", readTotalVRAM), text.On(") Memory: ", text.States(90, 30, nunchakuCard)),
 	text.On("loaded completely", comfyLoaded), text.On("loaded partially", comfyLoaded),
 	text.On("loading in lowvram mode", text.Signals("lowvram_active")),
 	text.On("model weight dtype torch.float32", text.Says("weights_32")),
@@ -72,6 +72,10 @@ func readTotalVRAM(m text.Message) int {
 	}
 	return m.End
 }
+
+// nunchakuCard is "GPU 0 (NVIDIA GeForce RTX 3070) Memory: 8191.375 MiB", from
+// Nunchaku's loader (nodes/models/flux.py, 0.1 to 1.0).
+var nunchakuCard = text.NewPattern(`gpu(?<device>\d{1,2})\([^()]{3,60}(?:\(r\)[^()]{0,40})?\)memory:(?<total>NUMmib)`)
 
 // comfyLoaded reads "loaded partially; 0.00 MB usable, 0.00 MB loaded, 1344.02
 // MB offloaded, ..." (2025-10 and later): the weights are loaded + offloaded.

@@ -72,7 +72,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	}
 	not, speaks := card.Tell(c, card.Not)
 	return slices.DeleteFunc(ranked, func(b *candidate) bool {
-		return !theirs && !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || calledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && (b.fix.Presumes(c) || wording.Idle(c, b.fix.ID, worded)))
+		return !theirs && !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || wording.CalledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && (b.fix.Presumes(c) || wording.Idle(c, b.fix.ID, worded)))
 	})
 }
 

@@ -31,23 +31,6 @@ func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
 	return ""
 }
 
-// everyday is what cards call fixes where they speak against them.
-var everyday = map[string]string{"lower_batch_size": "smaller batch", "lower_context": "shorter context", "lower_resolution": "smaller image", "fewer_gpu_layers": "fewer layers on the card", "use_lower_quant": "smaller quantisation", "use_smaller_model": "smaller model", "close_other_apps": "closing other programs", "restart_session": "restarting"}
-
-// calledFutile reports that an item of a card's sentence is the fix, and no way
-// to use it ("a smaller batch alone").
-func calledFutile(not, fix string) bool {
-	for sentence := range strings.SplitSeq(strings.ToLower(not), ". ") {
-		items, _, _ := strings.Cut(sentence, ":")
-		if slices.ContainsFunc(strings.Split(items, ","), func(item string) bool {
-			return everyday[fix] != "" && strings.TrimPrefix(strings.TrimSpace(item), "a ") == everyday[fix]
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
 // endsItem and beginsItem: beside a word of code there is nothing, or another
 // item of a list.
 func endsItem(s string) bool {

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -205,7 +206,7 @@ func stepsCloseApps(c *ledger.Case) []step.Step {
 	case c.Backend == "mps" || c.Backend == "metal":
 		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what stands on top and is not needed."}}
 	case ledger.OnCard(c):
-		return []step.Step{{Kind: "shell", Text: reader.Monitor(c) + "   # lists programs that use the card; close browsers, games, other AI programs"}}
+		return []step.Step{{Kind: "shell", Text: cmp.Or(lists[c.Backend], "nvidia-smi") + "   # lists programs that use the card; close browsers, games, other AI programs"}}
 	}
 	return []step.Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
 }

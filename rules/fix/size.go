@@ -71,8 +71,13 @@ func UselessBatch(c *ledger.Case) string {
 	if ok && s.Value == "1" && !s.Default {
 		return fmt.Sprintf("It is 1 already (line %d).", s.Line)
 	}
+	return uselessInput(c)
+}
+
+// uselessInput: what goes into a model does not matter while it is being loaded.
+func uselessInput(c *ledger.Case) string {
 	if c.Phase == "load" && c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Signal("training", "backward") == nil {
-		return "It failed while the model was being loaded, before there was a batch."
+		return "It failed while the model was being loaded, before there was any input."
 	}
 	return ""
 }
@@ -111,6 +116,7 @@ var lowerResolution = Fix{
 	Told:     "Halve width and height, or the number of frames.",
 	Steps:    stepsResolution,
 	Effect:   effectResolution,
+	Useless:  uselessInput,
 }
 
 // sideDivisor is by how much to divide width and height so that the piece that

@@ -31,7 +31,7 @@ func Way(c *ledger.Case, of string) bool {
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
 	case Text:
-		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
+		return work == "" && c.Signal("vision") == nil && !ownCode(c) || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
 		return !c.Training() && (work == "" && !ownCode(c) && c.Reader.Cards < 2 || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil)
 	case Sound:

@@ -54,7 +54,7 @@ func deriveOthers(c *Case) {
 	switch {
 	case c.Others.Has():
 		c.OthersAtMost = c.Others
-		if f.ProcessUsed == nil {
+		if SizeOf(f.ProcessUsed) <= 0 {
 			c.OthersAtMost.Bytes = max(c.Others.Bytes-DriverContext, 0)
 		}
 	case f.Total != nil && f.Allocated != nil && c.Root(fact.TorchAlloc, fact.TorchAsync):

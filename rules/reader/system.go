@@ -27,7 +27,7 @@ func RefusedByAllocator(c *ledger.Case) bool {
 }
 
 // monitors are the programs that show what a card holds, by backend.
-var monitors = map[string]string{"rocm": "rocm-smi", "xpu": "xpu-smi", "npu": "npu-smi info", "mps": "Activity Monitor", "metal": "Activity Monitor", "tpu": "tpu-info"}
+var monitors = map[string]string{"rocm": "rocm-smi", "xpu": "xpu-smi ps", "npu": "npu-smi info", "mps": "Activity Monitor", "metal": "Activity Monitor", "tpu": "tpu-info"}
 
 // Monitor is the program that shows what a card holds.
 func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia-smi") }

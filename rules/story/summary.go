@@ -55,6 +55,9 @@ func (t teller) refusedSentence() string {
 	if t.Root(fact.GGMLPool, fact.GGMLPlan) && t.Free.Has() {
 		return fmt.Sprintf("It needed %s bytes of a pool of %s that it had planned for itself.", ledger.Thousands(t.Asked.Bytes), ledger.Thousands(t.Free.Bytes))
 	}
+	if t.Root(fact.SharedSegment) {
+		return "It wanted a region of " + t.Asked.String() + " in /dev/shm and did not get it."
+	}
 	asked := "It asked" + before(" ", Device(t.Case)) + " for " + t.Asked.String()
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		if t.Root(fact.MLXBuffer, fact.BufferLimit, fact.WGPUBuffer) {
@@ -123,9 +126,7 @@ const farBelow = 8
 // unprintable: what would end the code that a line is shown as, or is not plain.
 func unprintable(r rune) bool { return r == '`' || r < ' ' || r > '~' }
 
-const longestLine = 72
-
-const longestPlace = 60
+const longestLine, longestPlace = 72, 60
 
 // plain drops what would end or begin markup.
 func plain(s string) string { return markup.Replace(s) }
@@ -144,7 +145,7 @@ func (t teller) short(told string) string {
 var shares = map[string]string{
 	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "working memory", ledger.PartTensors: "live tensors",
 	ledger.PartUnused: "reserved but unused", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
-	ledger.PartBuffers: "other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left free on purpose", ledger.PartUnknown: "driver, others or free",
+	ledger.PartBuffers: "other buffers", ledger.PartOthers: "outside this process", ledger.PartKept: "left free on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
 // holders says who holds the memory, the largest share with its percentage.
@@ -162,10 +163,14 @@ func (t teller) holders() string {
 	}
 	for _, p := range withoutContext(m.Parts) {
 		name := shares[p.ID]
-		if p.ID == ledger.PartUnknown && t.Free.Has() {
+		switch {
+		case p.ID != ledger.PartUnknown:
+		case m.Of == ledger.OfLimit:
+			name = "not in use"
+		case t.Free.Has():
 			name = "driver, libraries and other programs"
 		}
-		if name == "" || p.Bytes*200 < m.TotalBytes || p.ID == ledger.PartUnused && p.Bytes*100 < m.TotalBytes {
+		if name == "" || p.Bytes*200 < m.TotalBytes {
 			continue
 		}
 		part := t.known(p.Bytes)

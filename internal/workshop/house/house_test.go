@@ -42,7 +42,7 @@ var floors = [][]string{
 	{"rules/cause"},
 	{"rules/fix"},
 	{"rules/program"},
-	{"rules/program/server/stage", "rules/program/server/launch"},
+	{"rules/program/server/stage", "rules/program/server/launch", "rules/program/server/parts"},
 	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/webui/addon", "rules/program/ggml/touch", "rules/program/array/calls"},
 	{"rules/program/era"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/wording", "rules/program/compilers", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/npu", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room"},

@@ -204,11 +204,12 @@ func longSegment(c *ledger.Case) map[string]string {
 // GPTSoVITS trains two models from a minute of speech.
 var GPTSoVITS = program.Program{
 	Name: "gpt-sovits", Shown: "GPT-SoVITS",
-	Proofs: []string{"GPT_SoVITS/", "GPT-SoVITS", "s2_train", "s1_train.py"},
-	Like:   []*program.Program{&Voices},
+	Proofs:  []string{"GPT_SoVITS/", "GPT-SoVITS", "s2_train", "s1_train.py"},
+	Like:    []*program.Program{&Voices},
+	Sources: program.Sources{"GPT-SoVITS/tools/i18n/locale/en_US.json": "min_length min_interval"},
 	Steps: steps{
 		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"}, step.Step{Kind: "ui", Text: "batch_size 1 in the fast inference and in api_v2"}),
-		"lower_resolution": byPhase(step.Step{Kind: "ui", Text: "0b-Audio slicer: a smaller maximum length, then format the data set again"}, step.Step{Kind: "ui", Text: "How to slice the sentence: by punctuation"}),
+		"lower_resolution": byPhase(step.Step{Kind: "ui", Text: "Audio slicer: smaller values of min_length and min_interval, then format the data set again"}, step.Step{Kind: "ui", Text: "How to slice the sentence: Slice by every punct"}),
 	},
 	Cards: cards(
 		cause.Card{
@@ -216,7 +217,7 @@ var GPTSoVITS = program.Program{
 			Means: "It failed in training. The page proposes a batch size by the total size of the card (half its GB, an eighth for v3 and v4), whatever else is on the card and however long the clips are.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of what it proposed, then 1; v3: gradient checkpointing on", "Slower."),
-				cure("lower_resolution", "Cut long clips", "ui", "0b-Audio slicer: clips of 10 seconds at most; then format the data set again", "Preparing once more."),
+				cure("lower_resolution", "Cut long clips", "ui", "Audio slicer: smaller values of min_length and min_interval, and leave out clips above 10 seconds; then format the data set again", "Preparing once more."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/webui.py"},
@@ -226,7 +227,7 @@ var GPTSoVITS = program.Program{
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Slice the text, batch size 1", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
+				cure("lower_resolution", "Slice the text, batch size 1", "ui", "How to slice the sentence: Slice by every punct; batch_size 1 in the fast inference and in api_v2", "Slower."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/GPT_SoVITS/TTS_infer_pack/TTS.py"},

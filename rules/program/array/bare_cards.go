@@ -51,14 +51,14 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) },
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
-		Headline: "ran out of memory",
-		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[The limit is {bound}: one of its own or of its environment, so the machine may have more. ]][[{piece} ]]The log does not show what holds the memory. When it fails is a clue: at once with any input (a wrong size), only with large input (its size), or after a long time (something that grows).",
-		Figures:  plainFigures,
+		Headline: "ran out of memory", Figures: plainFigures,
+		Means: "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[The limit is {bound}: one of its own or of its environment, so the machine may have more. ]][[{piece} ]]The log does not show what holds the memory. When it fails is a clue: at once with any input (a wrong size), only with large input (its size), or after a long time (something that grows).",
 		Cures: append(proposed(), []cause.Cure{
 			{Fix: "raise_memory_limit", If: bounded, Title: "Raise the limit that it names", Cost: "less for other programs", Told: "{bound} is a setting: the program's own option or configuration, a container's (`docker run --memory`; Kubernetes: `resources.limits.memory`), a batch job's (`--mem`) or the shell's (`ulimit -v`). Double it, but stay below what the machine has."},
 			{Fix: "close_other_apps", If: fullBefore, Title: "See what uses RAM", Cost: "free", Ways: holders},
+			{Fix: "raise_memory_limit", If: hugeAsk, Title: "Run it where that much RAM is free", Cost: "a longer wait, or money", Told: "It needs {asked} in one piece beside what it holds already: a larger node, or more memory for the job or container (`--mem`, `--memory`). Swap of that size works, slowly."},
 			{Fix: "lower_batch_size", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it runs, the input is too large: process it in parts. If it fails as well, a size is wrong: a damaged file, a wrong option, or a bug of the program to report."},
-			{Fix: "lower_num_workers", Title: "Use fewer threads or processes", Cost: "slower", Told: "Many tools reserve buffers for each; the number is an option of the command, often all cores by default."},
+			{Fix: "lower_num_workers", If: when.Not(hugeAsk), Title: "Use fewer threads or processes", Cost: "slower", Told: "Many tools reserve buffers for each; the number is an option of the command, often all cores by default."},
 			{Fix: "stream_dataset", Title: "If it fails after a long time: find what grows", Cost: "some minutes", Told: "Your own code: print the length of each list, table or cache that outlives the loop; limit it, or write it out as it fills. Another program: update it, and restart it now and then."},
 			{Fix: "close_other_apps", If: when.Not(fullBefore), Title: "See what else uses RAM", Cost: "free", Ways: holders},
 		}...),
@@ -261,6 +261,7 @@ var holders = []cause.Way{
 
 // bounded: the message names a limit that is the matter.
 func bounded(c *ledger.Case) bool { return c.F().Limit != nil && c.Free.Bytes == 0 }
+func hugeAsk(c *ledger.Case) bool { a := ledger.Requested(c); return a >= 16<<30 && a < 4<<40 }
 
 // fullBefore: what was refused is too small to be the matter.
 func fullBefore(c *ledger.Case) bool {

@@ -165,7 +165,7 @@ var onnxCards = []cause.Card{
 				{For: "Windows", Text: "Task Manager, Performance: \"Committed\" under Memory (at its limit: enlarge the page file), \"Dedicated GPU memory\" under GPU"},
 				{For: "Linux", Text: "`free -h; nvidia-smi`"},
 			}, Cost: "Free"},
-			{Fix: "limit_framework_preallocation", Title: "If it is the card: set `kSameAsRequested`", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "None worth mentioning"},
+			{Fix: "limit_framework_preallocation", Title: "If it is the card: a smaller model, or smaller arenas", Told: "A smaller variant of the model, or this one on the CPU (`providers=[\"CPUExecutionProvider\"]`). In your own code set the provider option `arena_extend_strategy` to `kSameAsRequested`.", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_use_max_workspace\": \"0\"})]", Cost: "Some speed"},
 		},
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html", "https://onnxruntime.ai/docs/get-started/with-c.html"},
 	},

@@ -114,6 +114,13 @@ var jaxStateCards = []cause.Card{
 		Sources: []string{"optax/_src/transform.py", "flax/linen/module.py", jaxMemory},
 	},
 	{
+		ID: "jax/mesh-transformer", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"self.init_xmap(", "in init_xmap"}, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the weights that mesh-transformer-jax makes", Not: "A shorter text or smaller batch: no text had been read.",
+		Means:   "It failed while the weights were made, before a checkpoint was read.[[ {asked} is only the request that no longer fitted.]] For GPT-J-6B its own example was tested on an A100 (40 GB), with a peak of about 30 GB while loading; JAX takes 75 % of a card by default.",
+		Cures:   []cause.Cure{{Fix: "half_precision", Title: "Run GPT-J in Transformers, in 16 bit", Told: "It needs 12 GB for the weights, so a card of 16 GB or more: `GPTJForCausalLM.from_pretrained(\"EleutherAI/gpt-j-6B\", revision=\"float16\", torch_dtype=torch.float16)`.", Cost: "PyTorch in place of JAX"}, jaxMore, {Fix: "multi_gpu", Title: "Split it over two cards or more", Told: "`cores_per_replica` in the example's `params`, with a mesh of as many devices.", Cost: "More cards"}, endHolder},
+		Sources: []string{"mesh-transformer-jax/resharding_example.py", "transformers/docs/source/en/model_doc/gptj.md", jaxMemory},
+	},
+	{
 		ID: "jax/restore", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: restoreWords, Unsaid: stateWords, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while loading parameters",
 		Means: "The traceback is in the code that reads a checkpoint.[[ {asked} is one request of it.]] Two copies can be there for a moment: the initialised parameters and those from the file, or 32 and 16 bit.",

@@ -75,7 +75,7 @@ var runtimeCards = []cause.Card{
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"},
 	},
-	arrowCard, local.BufferCard, local.FluidCard,
+	arrowCard, local.BufferCard, local.FluidCard, local.FluidAgain,
 }
 
 // arrowCard is about a column that grows in one buffer.

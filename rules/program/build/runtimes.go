@@ -9,6 +9,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Runtimes of languages that the system refused memory.
@@ -93,37 +95,55 @@ var (
 	}
 	Go = program.Program{
 		Name: "go", Shown: "The Go program", Edits: "flags", Language: "other",
-		Proofs: []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)"},
+		Proofs: []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
 		Cards: []cause.Card{{
 			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
-			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "was refused {asked} by the system",
-			Means:    "Go asked the system for {asked} more and was refused.{spread} The frames below \"goroutine\" that do not begin with `runtime.` show what was allocating, which need not be what fills the heap.",
+			Cause: cause.HostMemory, Weight: cause.Decisive, Figures: goHeap,
+			Headline: "was refused memory by the system[[: {asked}]]",
+			Means:    "Go asked the system for memory[[, {asked} more,]] and was refused.[[{who}]][[ It wanted {object} in one piece: a large input or answer, or a slice that doubles.]][[{spread}]] The frames below \"goroutine\" that do not begin with `runtime.` show what was allocating, which need not be what fills the heap.",
 			Cures: []cause.Cure{
-				page,
-				{Fix: "lower_batch_size", Title: "Use a smaller input or fewer workers", Told: "Part of the input, fewer workers (the tool's own option, or `GOMAXPROCS=2`), smaller caches. If it grows with any input, update the tool, or report the whole trace.", Cost: "Time"},
-				{Fix: "lower_mem_fraction", Title: "Let Go collect garbage earlier", Told: "`GOGC=25`, and with Go 1.19 or later `GOMEMLIMIT=12GiB` (12: four fifths of your RAM). It frees garbage only.", Cost: "Processor time"},
+				page, goRefused,
+				{Fix: "lower_batch_size", Title: "Use a smaller input or fewer workers", Told: "Part of the input or of the answer, fewer workers or queries at once, smaller caches. If it grows with any input, update the program, or report the whole trace.", Cost: "Time"},
+				{Fix: "lower_mem_fraction", Title: "Let Go collect garbage earlier", Told: "`GOGC=50`, and if it was built with Go 1.19 or later `GOMEMLIMIT=12GiB` (12: four fifths of your RAM). It frees garbage only.", Cost: "Processor time"},
 				swap,
 			},
-			Figures: goHeap,
-			Sources: []string{"go/src/runtime/mem_windows.go", "https://go.dev/doc/gc-guide"},
+			Sources: []string{"go/src/runtime/mem_windows.go", "go/src/runtime/mem_linux.go", "go/src/runtime/malloc.go", "linux/mm/mmap.c", "https://go.dev/doc/gc-guide"},
 		}},
 	}
 )
 
-// goArena is where the heap of a Go program of 64 bit begins (malloc.go).
-const goArena = 0xc000000000
+// goRefused: Linux kills at the limit of a cgroup, it does not refuse there.
+var goRefused = cause.Cure{
+	If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check what refused it, and lift that", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory vm.max_map_count",
+	Told: "As the user who starts it. `ulimit -v` shows a number: raise it (a service: `LimitAS=infinity`). `overcommit_memory` is 2: `sudo sysctl vm.overcommit_memory=0`, or add swap. Neither, and little is available: the machine is full.", Cost: "A look is free",
+}
+
+// Where the heap of a Go program of 64 bit begins, and in steps of what, where
+// that is taken (malloc.go).
+const goArena, goHint = 0xc000000000, 1 << 40
 
 // goHeap: the address that the system was asked for tells how far the heap had
 // spread.
 func goHeap(c *ledger.Case) map[string]string {
-	told := map[string]string{"spread": ""}
-	x, _ := c.Fact("go_heap")
-	_, hex, _ := strings.Cut(x.Text, "(0x")
-	hex, _, _ = strings.Cut(hex, ",")
-	address, _ := strconv.ParseInt(hex, 16, 64)
-	if reserved := address - goArena; reserved >= 32<<30 && reserved < 1<<46 {
+	told := map[string]string{"spread": "", "object": "", "who": " RAM and swap were full, or a limit was reached: `ulimit -v`, `vm.overcommit_memory=2`, the number of mappings. The memory limit of a container is not it: there the kernel kills."}
+	if reader.OnWindows(c) {
+		told["who"] = ""
+	}
+	if object := goHex(c, "go_object"); object >= 64<<20 && object < 1<<42 {
+		told["object"] = units.Amount(object)
+	}
+	if reserved := goHex(c, "go_heap")%goHint - goArena; reserved >= 32<<30 {
 		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ", far more than most machines have: a huge input, or something that grows without end."
 	}
 	return told
+}
+
+// goHex is the first argument of a frame; one with a question mark behind it may
+// be stale (traceback.go).
+func goHex(c *ledger.Case, name string) int64 {
+	x, _ := c.Fact(name)
+	_, hex, _ := strings.Cut(x.Text, "(0x")
+	hex, _, _ = strings.Cut(hex, ",")
+	n, _ := strconv.ParseInt(hex, 16, 64)
+	return n
 }

@@ -46,7 +46,7 @@ var (
 			},
 			Sources: []string{"https://dev.mysql.com/doc/refman/8.0/en/order-by-optimization.html"},
 		},
-	}, "InnoDB: Cannot allocate memory", "Plugin 'InnoDB'", "Out of sort memory", "mysqld: ")
+	}, "InnoDB: Cannot allocate memory", "[InnoDB] Cannot allocate memory", "[InnoDB] mmap(", "Plugin 'InnoDB'", "Out of sort memory", "mysqld: ")
 
 	Redis = server("redis", "Redis", nil, []cause.Card{
 		{

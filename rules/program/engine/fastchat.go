@@ -16,7 +16,7 @@ var FastChat = program.Program{
 	Cards:   fastchatCards,
 	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve.", "fastchat/train/"},
 	Hints:   []string{"NETWORK ERROR DUE TO HIGH TRAFFIC. PLEASE REGENERATE"}, // fastchat/constants.py; forks have it, too
-	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
+	Sources: program.Sources{"fastchat/model/model_adapter.py": "--awq-wbits --gptq-groupsize --cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
 		"use_lower_quant":              step.Paste("text", "Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),

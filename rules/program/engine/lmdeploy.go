@@ -21,7 +21,7 @@ var LMDeploy = program.Program{
 	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir --batch-size --calib-seqlen --calib-samples",
-		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --max-prefill-token-num --model-format --quant-policy --session-len --tp --vision-max-batch-size",
+		"lmdeploy/cli/utils.py": "--backend --cache-max-entry-count --max-batch-size --max-prefill-token-num --model-format --quant-policy --session-len --tp --vision-max-batch-size",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {

@@ -378,7 +378,10 @@ var sglangRunCards = []cause.Card{
 		Headline: "fills the card by itself: {mine} of {total}",
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
 		Cures: []cause.Cure{
-			sglangLess,
+			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}),
+			where(when.All(sglangMaybeLoad, sglangQuantised), as("use_lower_quant", "If it failed while loading, take smaller weights", "", "slight loss of quality")),
+			where(sglangMaybeLoad, as("lower_mem_fraction", "If the weights had loaded, lower `--mem-fraction-static`", "", "a smaller KV pool")),
+			where(when.Not(sglangMaybeLoad), sglangLess),
 			{Fix: "enforce_eager", If: sglangSizesGraphs, Title: "Lower `--cuda-graph-max-bs`, if it failed at the start", Told: "Since June 2026 it is `--cuda-graph-max-bs-decode`. Larger batches then run without graphs.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
 			sglangChunk, sglangFewer,
 		},

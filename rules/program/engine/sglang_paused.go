@@ -70,3 +70,11 @@ var sglangPixels = cause.Cure{Fix: "lower_resolution", Title: "Send smaller imag
 func farShort(c *ledger.Case) bool {
 	return c.Shortfall.Has() && c.Total.Has() && c.Shortfall.Bytes*12 > c.Total.Bytes
 }
+
+// sglangMaybeLoad: nothing of it speaks against the load: no graphs, and an
+// allocator that keeps next to nothing unused, as no step of work leaves it.
+func sglangMaybeLoad(c *ledger.Case) bool {
+	return sglangLoading(c) && c.Slack.Has() && c.Slack.Bytes < 128*units.MiB
+}
+
+func sglangQuantised(c *ledger.Case) bool { return Quantises(c) != "" || ledger.Quantised(c) != "" }

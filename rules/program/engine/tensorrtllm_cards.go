@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 )
 
 const (
@@ -279,6 +280,7 @@ var trtEngineCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.5.0/examples/llama/build.py", trtIssues + "346"},
 	},
+	parts.Building,
 	{
 		ID: "tensorrt-llm/engine", Kinds: []fact.Kind{fact.TRTEngine},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,

@@ -25,7 +25,7 @@ var TGI = program.Program{
 	Cards: TGICards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --cuda-memory-fraction --kv-cache-dtype --max-batch-prefill-tokens --max-input-length --max-input-tokens --max-total-tokens --model-id --num-shard" +
-			" --quantize",
+			" --quantize --enable-prefill-logprobs --max-batch-total-tokens --revision",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {cause.Figures{}.First(
@@ -92,7 +92,7 @@ var LoRAX = program.Program{
 	Name: "lorax", Shown: "LoRAX", Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Proofs:  []string{"lorax_client:", "lorax_launcher:", "lorax_server/", "lorax_router"},
 	Like:    []*program.Program{&TGI},
-	Sources: program.Sources{"lorax/launcher/src/main.rs": "--cuda-memory-fraction --max-batch-prefill-tokens --max-input-length --max-total-tokens --quantize"},
+	Sources: program.Sources{"lorax/launcher/src/main.rs": "--cuda-memory-fraction --max-batch-prefill-tokens --max-input-length --max-total-tokens --quantize --adapter-memory-fraction --max-active-adapters"},
 	Cards:   loraxCards,
 }
 

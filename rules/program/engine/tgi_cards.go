@@ -55,12 +55,16 @@ func tgiBatch(c *ledger.Case) map[string]string {
 }
 
 var (
-	tgiFewer = as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused")
+	tgiFewer = where(when.Not(tgiTotal), as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused"))
+	tgiCache = where(tgiTotal, as("lower_max_batched_tokens", "Lower `--max-batch-total-tokens`", "It is the KV cache that is reserved. A request's `--max-total-tokens` must not be above it.", "fewer tokens at a time"))
 	tgiQuant = where(when.Not(tgiQuantised), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
 	// tgiSmaller is for weights that are at 4 or 8 bit already.
 	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: take the next smaller one of the family.", "lower quality"))
 	tgiSplit   = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards")
 )
+
+// tgiTotal: the step lowers the tokens of the whole batch, which are set.
+func tgiTotal(c *ledger.Case) bool { return ledger.IntSetting(c, "max_batch_total_tokens") > 0 }
 
 // tgiQuantised: the log shows weights of 4 bit, by an argument or the name.
 func tgiQuantised(c *ledger.Case) bool {
@@ -121,7 +125,7 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 		Headline: "did not start: its trial batch needed {asked} more",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {others} of the card is neither free nor its tensors: more than 1 GiB points to another shard or program.]]",
 		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
-		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiQuant, tgiSmaller, tgiSplit},
+		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
 		Sources:  []string{tgiCausal, tgiIssues + "563"},
 	}
 }
@@ -162,7 +166,7 @@ var tgiCards = []cause.Card{
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, start with the second step.[[ {any_error}]]",
 		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
-		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit, tgiSmaller},
+		Cures:    []cause.Cure{tgiFewer, tgiCache, tgiQuant, tgiSplit, tgiSmaller},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
 	{
@@ -185,7 +189,7 @@ var tgiCards = []cause.Card{
 			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),
 			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more of the card free; 0.90 is the default (since TGI 2.3, September 2024). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth of the card less for the KV cache"},
-			tgiFewer,
+			tgiFewer, tgiCache,
 			tgiQuant,
 		},
 		Sources: []string{tgiGlobals, tgiLauncher, tgiIssues + "2744", tgiIssues + "2083"},

@@ -84,7 +84,7 @@ var tgiStartCards = []cause.Card{
 		Means:    "A request asked for details of its input. For those TGI computes the score of every prompt token with every word of the vocabulary: {asked} was needed, {room} was left beside the KV cache. The trial batch at the start does not include that.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Leave out `decoder_input_details`", Told: "In the request's `parameters`, also `top_n_tokens`; 3.0 and later computes them only with `--enable-prefill-logprobs`: leave that out.", Cost: "no scores of the prompt"},
-			tgiFewer,
+			tgiFewer, tgiCache,
 			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "fewer tokens at a time"},
 		},
 		Sources: []string{tgiCausal, tgiLauncher},

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -36,7 +37,7 @@ var inTriton = cause.Card{
 
 // TritonCards are what is known of messages of Triton's backends.
 var TritonCards = []cause.Card{
-	tritonShm,
+	tritonShm, parts.CUDAPool,
 	{
 		ID: "triton-server/fastertransformer", Kinds: []fact.Kind{fact.FasterTransformer},
 		Headline: "was refused graphics memory in its FasterTransformer backend",
@@ -63,6 +64,6 @@ var TritonSteps = map[string]func(*ledger.Case) []step.Step{
 
 // TritonSources are where Triton's own options are defined.
 var TritonSources = program.Sources{
-	"triton-inference-server/server/src/command_line_parser.cc":             "--model-repository --model-control-mode --load-model",
+	"triton-inference-server/server/src/command_line_parser.cc":             "--model-repository --model-control-mode --load-model --cuda-memory-pool-byte-size",
 	"triton-inference-server/server/docs/user_guide/model_configuration.md": "KIND_GPU",
 }

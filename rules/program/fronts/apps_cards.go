@@ -17,6 +17,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -158,18 +159,46 @@ var janCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
 	},
+	sharedRAM("jan/shared", cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; 0 uses the CPU alone"}, "jan/extensions/llamacpp-extension/settings.json"),
 	{
-		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)),
+		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts), when.Not(ggml.Shared)), Figures: janLayers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Layers asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
 		Not:   "A shorter context alone: it failed on the weights.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers 20, or half of the present value; raise it until about 1 GiB of the card stays free"},
+			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; raise it until about 1 GiB of the card stays free"},
 			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
 			as("use_lower_quant", "Use a smaller quantisation", "slight loss of quality"),
 		},
 		Sources: []string{"jan/extensions/llamacpp-extension/settings.json"},
 	},
+}
+
+// janLayers are those to set: computed where the log lists what was put on the
+// card, else half of what models of the usual sizes have.
+func janLayers(c *ledger.Case) map[string]string {
+	out := map[string]string{"card": quote.Told(ggml.SharedMemoryCard(c)), "layers": "at half of the model's layers (a 7B or 8B has 32 to 36, a 14B 40 to 48)"}
+	if keep, of := ggml.LayersToKeep(c); of > 4 && keep > 0 {
+		out["layers"] = fmt.Sprintf("%d instead of %d", keep, of)
+	}
+	return out
+}
+
+// sharedRAM is about weights that did not fit into what a processor's graphics may
+// take of the RAM: they have no card for other programs to fill.
+func sharedRAM(id string, fewer cause.Cure, sources ...string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts), ggml.Shared), Figures: janLayers,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: the processor's graphics got no more of the RAM",
+		Means: "{card} has no memory of its own: it takes a share of the RAM, which model, system and other programs share[[, and {asked} more was refused]]. What is listed as free is an estimate, and the KV cache and compute buffer come on top of the weights.",
+		Not:   "A shorter context alone, if it failed on the weights.",
+		Cures: []cause.Cure{
+			fewer,
+			{Fix: "close_other_apps", Title: "Close what uses RAM, then load", Told: "Browsers and other loaded models: on such graphics their RAM is the model's.", Cost: "free"},
+			{Fix: "use_smaller_model", Title: "Use a smaller model or quantisation", Told: "The file should stay 2 GB below what the log lists as free for the GPU."},
+		},
+		Sources: sources,
+	}
 }
 
 var tabbyCards = []cause.Card{{

@@ -173,8 +173,9 @@ var lmStudioCards = []cause.Card{
 		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
 		Sources: lmSources,
 	},
+	sharedRAM("lm-studio/shared", studioLayers, lmSources...),
 	{
-		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
+		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts), when.Not(ggml.Shared)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model. KV cache and compute buffer come on top.",
 		Not:   "A shorter context alone: it failed on the weights.",

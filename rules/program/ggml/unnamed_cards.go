@@ -13,6 +13,20 @@ import (
 // unnamedCards are about buffers of which the log does not say what they were for.
 var unnamedCards = []cause.Card{
 	{
+		ID: "llama.cpp/vulkan-host", Kinds: ofGGML, If: func(c *ledger.Case) bool {
+			return c.Contains("erroroutofhostmemory") && ledger.Requested(c) == 0 && !diffuses(c)
+		},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "stopped: Vulkan reports that system memory (RAM) ran out, not GPU memory",
+		Means: "`ErrorOutOfHostMemory` is Vulkan's error for system memory; a full GPU is `ErrorOutOfDeviceMemory`. On an integrated GPU the model lies in the same RAM. If much RAM is free, it is the driver or a change in the build.",
+		Not:   "A shorter context or smaller batch alone, if it failed while loading.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Close what uses RAM, and watch it while it loads", Told: "Free RAM has to hold what is not on the GPU; with an integrated GPU the whole file. Task Manager or `free -h` shows it. `--no-mmap` and `--mlock` take more: leave them out.", Cost: "free"},
+			does("upgrade_version", "If RAM stays free: try another build and driver", "text", "The newest llama.cpp and graphics driver, or the build that last worked. If it loads with no layers on the GPU, it is Vulkan or its driver.", "a download"),
+			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"),
+		},
+		Sources: []string{"https://registry.khronos.org/vulkan/specs/latest/man/html/VkResult.html", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
+	},
+	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: cause.Fair, Headline: "was refused one Vulkan buffer of {asked}",
 		Means: "Builds since March 2025 put weights and cache on a Vulkan device in pieces of about 1 GiB, so one buffer of {asked} is usually the working memory of a batch; in older ones it may be weights or cache. It grows with the physical batch size and, without flash attention, with the context. Either the GPU was full, or the driver allows no single buffer that large (often 4 GiB, on some 2): the next line then says `exceeds … limit`.",

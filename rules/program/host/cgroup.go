@@ -227,6 +227,12 @@ func slurmJob(c *ledger.Case) string {
 			}
 		}
 	}
+	if row := strings.Fields(c.Failure.Message); len(row) > 3 && strings.Contains(c.Failure.Message, " OUT_OF_ME") { // sacct's
+		id, _, _ := strings.Cut(row[0], ".")
+		if _, ok := ledger.Whole(id); ok {
+			return id
+		}
+	}
 	paths := []string{limits.CgroupPath(c)}
 	for _, x := range c.Facts.Facts { // "srun: Terminating job step 1298485.0"
 		if _, told, found := strings.Cut(x.Text, "job step "); found && x.Name == "cluster" {

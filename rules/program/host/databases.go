@@ -11,8 +11,8 @@ import (
 // PostgreSQL is the database, whose workers share memory through /dev/shm.
 var PostgreSQL = program.Program{
 	Name: "postgresql", Shown: "PostgreSQL", Edits: "admin", Work: "data", Language: "other",
-	Proofs:  []string{"could not resize shared memory segment", "could not map anonymous shared memory"},
-	Sources: program.Sources{"postgresql/src/backend/storage/ipc/dsm_impl.c": "dynamic_shared_memory_type", "postgresql/doc/src/sgml/config.sgml": "max_parallel_workers_per_gather work_mem", "docker/cli/command/container/opts.go": "--shm-size"},
+	Proofs:  []string{"could not resize shared memory segment", "could not map anonymous shared memory", "in memory context \"", "terminating any other active server processes", "server process (PID"},
+	Sources: program.Sources{"postgresql/src/backend/storage/ipc/dsm_impl.c": "dynamic_shared_memory_type", "postgresql/doc/src/sgml/config.sgml": "max_parallel_workers_per_gather work_mem hash_mem_multiplier max_connections", "docker/cli/command/container/opts.go": "--shm-size"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"raise_shm_size": step.Paste("config", "services:\n  SERVICE:          # your service with the database\n    shm_size: 1gb   # docker run: --shm-size=1g"),
 		"lower_parallel": step.Paste("config", "ALTER SYSTEM SET max_parallel_workers_per_gather = 0;   -- then: SELECT pg_reload_conf();"),
@@ -30,6 +30,29 @@ var PostgreSQL = program.Program{
 			{Fix: "lower_batch_size", Title: "Lower `work_mem`", Told: "It limits each hash or sort of each worker: `ALTER SYSTEM SET work_mem = '16MB';`", Cost: "Large sorts go to disk"},
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
+	}, {
+		ID: "postgresql/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"in memory context \""},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "was refused {asked} by the system in one query",
+		Means:    "The server asked the system for {asked} more, for the query after STATEMENT, and was refused: the machine had promised all that it may (`vm.overcommit_memory=2`), RAM and swap were full, or a limit on the process was reached. The memory contexts that the server's log lists before the error show what holds most.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Let a query take less", Told: "For this session; each sort, hash and parallel worker may take `work_mem`. Huge `array_agg`, `string_agg` or IN lists have no such bound: split the query.", Kind: "config", Text: "SET work_mem = '16MB';\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "Slower queries"},
+			{Fix: "raise_memory_limit", Title: "Check what the machine may promise", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "`Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
+			{Fix: "lower_num_workers", Title: "Allow fewer sessions", Told: "A lower `max_connections` with a pool (PgBouncer) before it: every session has memory of its own.", Cost: "Sessions wait"},
+		},
+		Sources: []string{"postgresql/src/backend/utils/mmgr/aset.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
+	}, {
+		ID: "postgresql/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"was terminated by signal 9"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "lost a session to signal 9, most likely because RAM ran out",
+		Means:    "One server process got signal 9, nearly always from the kernel, because RAM or the container's limit was full; PostgreSQL then ends all sessions and recovers. \"Failed process was running\" shows what that session did, if the log has it; it is usually the one that held most.",
+		Not:      "A larger `shared_buffers`: it leaves less for sessions.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Let sessions take less", Told: "`work_mem` counts for each sort, hash and parallel worker: `ALTER SYSTEM SET work_mem = '16MB'; SELECT pg_reload_conf();`. Then fewer connections, through a pool (PgBouncer).", Cost: "Slower queries"},
+			{Fix: "raise_memory_limit", Title: "Check whether it was a limit or the machine", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h", Told: "\"Memory cgroup\": raise the container's limit. \"Out of memory\": the machine was full; see what else runs on it.", Cost: "A look is free"},
+			{Fix: "add_swap", Title: "On a server of its own: forbid overcommitting", Told: "`sudo sysctl vm.overcommit_memory=2`, with swap: a query then fails with an error instead of ending all sessions.", Cost: "Other programs may be refused memory"},
+		},
+		Sources: []string{"postgresql/src/backend/postmaster/postmaster.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
 	}, {
 		ID: "postgresql/map", Said: []string{"could not map anonymous shared memory"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,13 +35,21 @@ func unsafe(r rune) bool {
 // gib is an amount in whole GiB, rounded up.
 func gib(bytes int64) int64 { return ledger.CeilDiv(bytes, units.GiB) }
 
+// held is what the process held when it was ended, or the pod when it was evicted.
+func held(c *ledger.Case) *fact.Size {
+	if c.Kind(fact.Evicted) {
+		return cmp.Or(c.F().KilledRSS, c.F().ProcessUsed)
+	}
+	return c.F().KilledRSS
+}
+
 // enough is what to ask for instead of a limit: twice that limit, or the peak
 // and a quarter where that is more; 0 where the log shows neither. What the
 // kernel says of its victim is one process of several.
 func enough(c *ledger.Case) int64 {
 	f := c.F()
 	least := int64(0)
-	if peak := f.KilledRSS; peak != nil {
+	if peak := held(c); peak != nil {
 		least = peak.Bytes + peak.Bytes/4
 		if c.Kind(fact.KernelKill) && !c.Kind(fact.Evicted) {
 			least = 2 * peak.Bytes
@@ -106,8 +116,8 @@ func reckoned(c *ledger.Case) string {
 		return "the " + units.Amount(withSwap(c)) + " that it had in RAM and swap, and a quarter"
 	case f.KilledRSS != nil && c.Kind(fact.KernelKill):
 		return "twice the " + f.KilledRSS.String() + " of the process that was killed"
-	case f.KilledRSS != nil:
-		return "the " + f.KilledRSS.String() + " seen, and a quarter"
+	case held(c) != nil:
+		return "the " + held(c).String() + " seen, and a quarter"
 	}
 	return ""
 }
@@ -119,8 +129,8 @@ func hostFigures(c *ledger.Case) map[string]string {
 	if withSwap(c) > 0 {
 		out["swapped"] = units.Amount(withSwap(c) - f.KilledRSS.Bytes)
 	}
-	if f.KilledRSS != nil {
-		out["held"] = f.KilledRSS.String()
+	if x := held(c); x != nil {
+		out["held"] = x.String()
 	}
 	if v, ok := c.Fact("victim"); ok {
 		out["victim"] = plainName(v.Text)
@@ -129,6 +139,9 @@ func hostFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	bounded(out["victim"], out)
+	if out["victim"] == "java" && (c.Contains("elasticsearch") || tabled(c, "elasticsearch")) { // elastic.co/docs/reference/elasticsearch/jvm-settings
+		out["bounded"] = "`ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`, at most half of the limit: Elasticsearch needs the rest for direct buffers, network and Lucene's files"
+	}
 	if f.Limit != nil {
 		out["limit"] = f.Limit.String()
 	}
@@ -141,6 +154,11 @@ func hostFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
+}
+
+// tabled: the kernel's table lists a process of that name.
+func tabled(c *ledger.Case, name string) bool {
+	return slices.ContainsFunc(c.Facts.Tasks, func(p fact.Process) bool { return p.Name == name })
 }
 
 // inPython: what was ended is Python, or nothing shows what it is written in.

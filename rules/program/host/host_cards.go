@@ -99,7 +99,7 @@ var kernelCards = []cause.Card{
 		Means:    "The kernel usually ends the largest process. That one held only {held}, so probably no single process is to blame: the machine is small[[ ({ram_total})]], or many processes share it.[[ There is no swap ({no_swap}) to absorb a peak.]] The kernel's table above the kill, where it is printed, has one line per process (rss in pages of 4 KiB).",
 		Not:      "Raising the limit of a container: the whole machine was full.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Check which programs hold the RAM together", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name of each. If one has many processes, lower its number of workers or connections. If {victim} grows over days, restart it and update it.", Cost: "A look is free"},
+			{Fix: "close_other_apps", Title: "Check which programs hold the RAM together", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name of each. If one has many processes, lower its number of workers or connections. If {victim} grows over days, restart it and update it.", Cost: "A look is free"},
 			{Fix: "add_swap", Title: "Add swap for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
 		},

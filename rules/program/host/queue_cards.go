@@ -222,6 +222,9 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	if onePython(c) {
 		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
 	}
+	if !c.Kind(fact.KernelKill) {
+		out["held"] = "" // Slurm counts all processes of a step or job
+	}
 	out["running"], out["job_is"] = "JOBID", "JOBID: the number of the new job"
 	// Before 20.11 a step shared its job's resources by default, and steps were written
 	// "7.0"; 20.11 has "StepId=7.0" and `srun --overlap` (RELEASE_NOTES).

@@ -63,6 +63,20 @@ var rayCards = []cause.Card{
 		Sources: []string{rayGuide, rayStore, "https://docs.ray.io/en/latest/ray-core/patterns/limit-running-tasks.html"},
 	},
 	{
+		ID: "ray/actor", Kinds: []fact.Kind{fact.RayKilled}, If: func(c *ledger.Case) bool { return c.Contains("(actor id:") },
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
+		Headline: "killed an actor: the node's RAM was nearly full[[, {used} of {total}]]",
+		Means:    "This is system memory (RAM), not GPU memory. Ray ends a worker, usually the newest, above {share} of the node's memory[[, here {line}]]; this one held[[ {held}]], so others hold the rest. Each actor is a process that keeps its memory until it is ended, and your program decides how many it makes. The message does not list them.",
+		Not:      rayNot + " Reserving memory for the actors (`memory=`): where not all fit, the last ones wait for ever, and `ray.get` with them.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Start about half as many actors", Kind: "text", Text: "It is the option of your script that sets how many environments, workers or replicas it makes.", Cost: "Slower"},
+			rayLook,
+			{Fix: "stream_dataset", Title: "If one actor grows from step to step, free what it keeps", Told: "`del` results and buffers that are done with; no `ray.get` of a whole list. Until that is found, end it now and then with `ray.kill(actor)` and make it anew.", Cost: "Some rewriting"},
+			rayRoom,
+		},
+		Sources: []string{rayGuide, "https://docs.ray.io/en/latest/ray-core/actors.html"},
+	},
+	{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",

@@ -27,7 +27,7 @@ func service(name, shown, limit, title, kind string, sources program.Sources, pr
 // something. Proofs are those words: a log that only mentions the service is
 // another program's.
 var (
-	Docker     = with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "Exited (137)"), dockerCards)
+	Docker     = with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "{{.State.OOMKilled}}", "container oom ", "Exited (137)"), dockerCards)
 	GitHub     = with(service("github-actions", "GitHub Actions", "Use a larger runner (`runs-on: ubuntu-latest-8-cores` where your organisation has one), or a self-hosted one.", "Use a larger runner", "text", nil, "Process completed with exit code 137", "The runner has received a shutdown signal"), githubCards)
 	Colab      = with(service("colab", "Colab", "Runtime, Change runtime type: High-RAM (paid plans)", "Choose a runtime with more RAM", "ui", nil, "crashed after using all available RAM"), colabCards)
 	Kaggle     = with(service("kaggle", "Kaggle", "Settings, Accelerator: sessions with a GPU or TPU differ in RAM; a TPU session has most", "Choose a session with more RAM", "ui", nil, "Your notebook tried to allocate more memory than is available"), kaggleCards)

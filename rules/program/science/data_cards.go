@@ -46,10 +46,10 @@ var xgboostCards = []cause.Card{{
 	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix, float32 and fewer bins", Told: "In place of `DMatrix` (XGBoost 1.7 and later); keep X in RAM, as a NumPy array:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
-		{Fix: "lower_batch_size", Title: "Use shallower trees, sample rows", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
+		{Fix: "lower_batch_size", Title: "Use shallower trees, sample rows", Told: "Histograms are kept for the nodes of deep trees; with XGBoost 3 or later `max_cached_hist_node=64` bounds them on the card. One-hot columns: keep them as categories.", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
 		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
 	},
-	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst"},
+	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst", "xgboost/doc/parameter.rst"},
 }}
 
 var fewerBins = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer bins and leaves", Kind: "python", Text: "params.update(max_bin=63, num_leaves=31)   # max_bin also where the Dataset is made", Cost: "A little accuracy"}

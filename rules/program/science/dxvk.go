@@ -30,13 +30,13 @@ var DXVK = program.Program{
 			Means: "By the count of the driver {left} of the {card} was free. If a small request fails beside so much room, the address space of a 32-bit game is usually full: 2 GB, or 4 GB if it is large-address aware, for the game and all memory of the card mapped into it.",
 			Not:   "A larger card, more RAM or swap: a 32-bit game cannot address more.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Update DXVK, or use another layer", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris; if a d3d9.dll lies beside the game, replace it). Direct3D 8: use the d3d8 of DXVK instead of d8vk. For comparison: `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
+				{Fix: "upgrade_version", Title: "Update DXVK, or use another layer", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris); they need Vulkan 1.3, so GeForce 600 and 700 end at 1.10.3. Direct3D 8: use the d3d8 of DXVK instead of d8vk. For comparison: `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
 				{Fix: "raise_memory_limit", Title: "Allow 4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
 				{Fix: "lower_resolution", Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
 				{Fix: "restart_session", Title: "If it fails after hours: restart the game now and then", Cost: "Free"},
 			},
 			Figures: heapFigures,
-			Sources: []string{"dxvk/src/dxvk/dxvk_memory.cpp", "https://github.com/doitsujin/dxvk/issues/1410", "https://github.com/doitsujin/dxvk/issues/500"}, Solved: 1,
+			Sources: []string{"dxvk/src/dxvk/dxvk_memory.cpp", "https://github.com/doitsujin/dxvk/wiki/Driver-support", "https://github.com/doitsujin/dxvk/issues/1410", "https://github.com/doitsujin/dxvk/issues/500"}, Solved: 1,
 		},
 		{
 			ID: "dxvk/full", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"},

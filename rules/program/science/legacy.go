@@ -18,9 +18,9 @@ var lookPlain = cause.Cure{Fix: "kill_stale_process", Title: "Check what else us
 // Theano is Theano, with Keras or Lasagne above it.
 var Theano = program.Program{
 	Name: "theano", Shown: "Theano", Work: "vision", Edits: "code", Language: "python",
-	Proofs: []string{"Apply node that caused the error", "theano/gpuarray", "theano/compile", "theano/sandbox/cuda", "pygpu.gpuarray", "CNMEM_STATUS_OUT_OF_MEMORY"},
+	Proofs: []string{"Apply node that caused the error", "theano/gpuarray", "theano/compile", "theano/sandbox/cuda", "pygpu.gpuarray", "(CNMEM_STATUS_OUT_OF_MEMORY"},
 	Cards: []cause.Card{{
-		ID: "theano/card", Kinds: append([]fact.Kind{fact.PythonMemory, fact.NumpyAlloc}, anyCard...), Said: []string{"Apply node that caused the error", "bytes of device memory", "GpuArrayException", "CNMEM_STATUS_OUT_OF_MEMORY"},
+		ID: "theano/card", Kinds: append([]fact.Kind{fact.PythonMemory, fact.NumpyAlloc}, anyCard...), Said: []string{"Apply node that caused the error", "bytes of device memory", "GpuArrayException", "(CNMEM_STATUS_OUT_OF_MEMORY"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused memory on the card[[: {asked} wanted, {free} free]]",
 		Means: "One node of Theano's graph asked the card for its result; \"Apply node\" names it and the shapes of its inputs, whose first side is usually the batch. In training all activations stay until the backward pass.[[ Only {free} of {total} was free.]] Python says MemoryError, but this is graphics memory.",
 		Not:   "More RAM or swap.",

@@ -55,6 +55,17 @@ var (
 		},
 		Sources: []string{"kraken2/docs/MANUAL.markdown"},
 	}, program.Sources{"kraken2/docs/MANUAL.markdown": "--memory-mapping --max-db-size"})
+	KrakenUniq = tool("krakenuniq", "KrakenUniq", "data", []string{"krakenuniq", "db_sort: ", "build_db.sh: line"}, cause.Card{
+		Said:     []string{"db_sort: ", "Sorting k-mer set", "set_lcas"},
+		Headline: "had not enough RAM to build its database",
+		Means:    "The step that sorts the k-mers holds the whole database in RAM unless told otherwise: the number of keys times the sum of val_len and key_len, which its log shows (10 billion keys of 12 bytes are 112 GiB), and more while it sorts.",
+		Cures: []cause.Cure{
+			do("stream_dataset", "Build it with `--work-on-disk`", "much slower", "The option of `krakenuniq-build`, version 0.7.3 or later (broken before); finished steps are skipped."),
+			do("raise_memory_limit", "Use a machine with that much RAM", "money, or a longer wait", "A larger node of the cluster, or more `--mem` for the job."),
+			do("lower_batch_size", "Build from fewer genomes, or shrink it", "fewer species found", "Leave out groups that you do not look for, or give `--max-db-size` (GB); ready databases exist as well."),
+		},
+		Sources: []string{"krakenuniq/README.md", "krakenuniq/scripts/build_db.sh"},
+	}, program.Sources{"krakenuniq/scripts/krakenuniq-build": "--work-on-disk --max-db-size"})
 	Gaussian = tool("gaussian", "Gaussian", "science", []string{"galloc:  could not allocate memory", "Error termination via Lnk1e", "Out-of-memory error in routine"}, cause.Card{
 		Headline: "had not enough memory for this step",
 		Means:    "`%Mem` is what Gaussian may use. \"galloc: could not allocate memory\" means that the system refused that: `%Mem` exceeds what the job or machine has (Gaussian needs 1 to 2 GB beside it). \"Out-of-memory error in routine\" means that `%Mem` is too small for the method and basis; the line names the need in words of 8 bytes.",
@@ -120,7 +131,7 @@ var (
 		},
 		Sources: []string{"https://www.stata.com/manuals/dmemory.pdf"},
 	}, nil)
-	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "executor failed running", "failed to solve: ResourceExhausted"}, cause.Card{
+	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "did not complete successfully: exit code: 137", "executor failed running", "failed to solve: ResourceExhausted"}, cause.Card{
 		Headline: "was refused memory in a RUN step",
 		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Steps and targets that build at the same time share it.",
 		Not:      "`docker run --memory`: it does not apply to builds.",

@@ -193,7 +193,7 @@ var Minecraft = program.Program{
 // Java is a Java machine that the system refused memory: not its heap.
 var Java = program.Program{
 	Name: "java", Shown: "Java", Edits: "flags", Language: "java",
-	Proofs:   []string{"hs_err_pid", "insufficient memory for the Java Runtime Environment", "os::commit_memory("},
+	Proofs:   []string{"hs_err_pid", "insufficient memory for the Java Runtime Environment", "os::commit_memory(", "Out of Memory Error (os_"},
 	Titles:   map[string]string{"lower_mem_fraction": "Lower -Xmx"},
 	Costs:    map[string]string{"lower_mem_fraction": "A smaller heap."},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "raise_memory_limit")},

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var matlabCards = []cause.Card{
@@ -66,13 +67,18 @@ func noVector(c *ledger.Case) bool { return ledger.Requested(c) >= 64<<40 }
 
 func hugeVector(c *ledger.Case) bool { return ledger.Requested(c) >= 32<<30 }
 
+// largeVector is more than most desktops can spare; inScript: Rscript ended, no session.
+func largeVector(c *ledger.Case) bool { return ledger.Requested(c) >= 8<<30 }
+func inScript(c *ledger.Case) bool    { return c.Near("Execution halted") }
+
 var (
 	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Keep sparse `Matrix` objects sparse (no `as.matrix`); nearest neighbours (`RANN::nn2`, `FNN::get.knn`) instead of `dist`; before a merge check `anyDuplicated(x$id)`; or work on blocks of rows.", Cost: "Some rewriting"}
-	rClean   = cause.Cure{Fix: "empty_cache", Title: "Remove large objects, start a clean session", Told: "Start R without a restored .RData. This lists your objects by size in MB; then `rm(name); gc()`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
+	rClean   = cause.Cure{Fix: "restart_session", If: when.Not(inScript), Title: "Restart R, and load only what this step needs", Told: "Without a restored .RData; end other R sessions. In the session this lists objects by size in MB, for `rm(name)`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
+	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give the job more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. What counts is the limit of the batch job (Slurm `--mem=`) or container (`--memory`), not the machine's RAM. `ulimit -v` in the job should say unlimited.", Cost: "A longer wait"}
 	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "Check memory limits", Ways: []cause.Way{
 		{For: "Container or batch job", Text: "raise its limit; the RAM of the machine does not count"},
 		{For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"},
-		{For: "Windows", Text: "enlarge the page file; `memory.limit()` does nothing since R 4.2"},
+		{For: "Windows", Text: "R before 4.2: `memory.limit(size = 64000)` (MB); later ones: enlarge the page file"},
 	}, Cost: "Free to look"}
 )
 
@@ -153,7 +159,7 @@ var rCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM for one vector",
 		Means:   "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",
 		Not:     "`gc()` alone: R collects garbage before it gives up.",
-		Cures:   []cause.Cure{rClean, rSmallerTypes, rLimit},
+		Cures:   []cause.Cure{rMoreRAM, rClean, rSmallerTypes, rLimit},
 		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 }
@@ -271,7 +277,7 @@ var javaCards = []cause.Card{{
 	},
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
-	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"}, Unsaid: []string{"(errno=12)"},
+	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_"}, Unsaid: []string{"(errno=12)"},
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit",
 	Means: "The system refused memory to the Java VM itself[[: {asked}]]. On Windows RAM and page file together are used up (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A usual reason is -Xmx or -Xms near or above what the machine has.",
 	Not:   "Raising -Xmx: the system has no more to give.",

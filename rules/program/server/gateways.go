@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -71,7 +72,7 @@ var Xinference = program.Program{
 		cause.LeakedProcess: {{Fix: "restart_session", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
-	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{{
+	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{parts.Xinference, {
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: taken,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found most of the card in use by other processes",

@@ -28,11 +28,12 @@ var VLLM = program.Program{
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Sources: program.Sources{
 		"flash-attention/README.md": "--no-build-isolation",
-		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
+		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype --kv-cache-memory-bytes --kv-offloading-backend --kv-offloading-size --num-gpu-blocks-override",
 		"vllm/config/offload.py":    "--cpu-offload-gb",
+		"vllm/config/lora.py":       "--max-lora-rank --max-loras",
 		"vllm/envs.py":              "VLLM_CPU_KVCACHE_SPACE VLLM_DEEP_GEMM_WARMUP",
 		"vllm/engine/arg_utils.py": "--disable-custom-all-reduce --enforce-eager --limit-mm-per-prompt --load-format --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
-			" --quantization --swap-space --tensor-parallel-size",
+			" --quantization --swap-space --tensor-parallel-size --kv-transfer-config --mm-processor-cache-gb --speculative-config",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {vllmShareTooSmall, vllmShareTooLarge, vllmOutsideShare,

@@ -151,7 +151,7 @@ func aboveShare(c *ledger.Case) bool {
 	f, total := c.F(), cardTotal(c)
 	now, _ := vllmShare.now(c)
 	return stage.OnCard(c) && c.Phase == "unknown" && total > 0 && f.Allocated != nil && !stage.CacheTaken(c) && !c.Contains("private pools") &&
-		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < 128<<20
+		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < max(128<<20, total/512)
 }
 
 // loadFigures add how large a model the card holds.

@@ -16,6 +16,16 @@ var koboldLayers = cause.Cure{
 	Fix: "fewer_gpu_layers", Title: "Give the GPU fewer layers", Told: "When you choose the model: move the slider of the GPU down by a quarter; the rest goes to the CPU. With an unattended start:", Kind: "config", Text: "--breakmodel_gpulayers 20", Cost: "slower",
 }
 
+// koboldFewer is that for weights that did not fit: how many more there are the
+// message does not say.
+var koboldFewer = cause.Cure{
+	Fix: "fewer_gpu_layers", Title: "Give the GPU half as many layers", Told: "When you choose the model: the slider of the GPU to half, the rest to the CPU (to Disk cache what the RAM does not hold). Restart KoboldAI before, and raise it by one or two while room stays. Unattended it is `--breakmodel_gpulayers`.", Cost: "slower",
+}
+
+// koboldLoads are the frames that read weights: the layers are moved to their
+// devices while the checkpoint is read.
+var koboldLoads = []string{"tried to load your model", "in load_model", "in load_state_dict", "in lazy_load_callback", "in torch_load"}
+
 var koboldSmaller = cause.Cure{
 	Fix: "use_lower_quant", Title: "Use KoboldCpp with a GGUF file instead", Told: "The same page for quantised models: a Q4_K_M takes about 0.6 GB for each billion parameters, where KoboldAI loads 2 GB.", Cost: "another program; slight loss of quality",
 }
@@ -23,7 +33,7 @@ var koboldSmaller = cause.Cure{
 // KoboldAI is the page for stories that loads models with Transformers; KoboldCpp
 // came after it.
 var KoboldAI = program.Program{
-	Name: "koboldai", Shown: "KoboldAI", Rank: 89, Work: "text-inference", Edits: "flags", Language: "python",
+	Name: "koboldai", Shown: "KoboldAI", Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"aiserver.py", "KoboldAI-Client", "KoboldAI ran out of memory", "when KoboldAI tried", "__main__:generate:"},
 	Sources: program.Sources{
 		"KoboldAI-Client/aiserver.py": "--breakmodel_gpulayers --breakmodel_disklayers --lowmem",
@@ -38,15 +48,15 @@ var KoboldAI = program.Program{
 			Sources:  []string{koboldCode + "aiserver.py"},
 		},
 		{
-			ID: "koboldai/load", Kinds: append(slices.Clone(torchFull), fact.DeviceAlloc), Said: []string{"tried to load your model", "in load_model"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			ID: "koboldai/load", Kinds: append(slices.Clone(torchFull), fact.DeviceAlloc), Said: koboldLoads, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "did not load: the layers for the GPU do not fit on it",
 			Means:    "KoboldAI loads models at 16 bit, 2 GB for each billion parameters (6B: 12 GB, 13B: 26), and a GPU needs 1 to 2 GB more for the story. You choose how many layers go to it; it does not check that they fit.",
 			Not:      "Fewer Max Tokens: no story was read yet.",
-			Cures:    []cause.Cure{koboldLayers, koboldSmaller, {Fix: "close_other_apps", Title: "See what else is on the GPU", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
+			Cures:    []cause.Cure{koboldFewer, koboldSmaller, {Fix: "close_other_apps", Title: "See what else is on the GPU", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
 			Sources:  []string{koboldCode + "aiserver.py", koboldCode + "breakmodel.py"},
 		},
 		{
-			ID: "koboldai/story", Kinds: torchFull, Unsaid: []string{"in load_model"}, Cause: cause.ContextTooLong, Weight: cause.Strong,
+			ID: "koboldai/story", Kinds: torchFull, Unsaid: koboldLoads, Cause: cause.ContextTooLong, Weight: cause.Strong,
 			Headline: "ran out of GPU memory while it wrote",
 			Means:    "The model was loaded; the story that is sent along (up to Max Tokens) needs memory beside it, which grows with its length[[: {asked} more was refused, with {mine} of {total} held]]. It can work for a while and fail once the story is long.",
 			Not:      "A new story alone: it grows to the same length.",

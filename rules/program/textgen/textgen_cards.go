@@ -198,19 +198,8 @@ var textgenLoadCards = []cause.Card{
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
 	},
 	exllamaWeights,
-	{
-		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not load: the weights do not fit on the GPU",
-		Means:    "The loader was moving the weights to the GPU[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
-		Not:      "A shorter context or prompt: no prompt was read yet.",
-		Cures: []cause.Cure{
-			textgenGGUF,
-			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
-		},
-		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
-	},
+	tooLarge("text-generation-webui/transformers", []string{"load"}, nil, nil),
+	tooLarge("text-generation-webui/moved", nil, moves, movesModule),
 	{
 		ID: "text-generation-webui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,

@@ -65,7 +65,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-on-load", Kinds: cures.Allocators, If: when.All(full, cures.Loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
-		Means:    "This program held {mine} of {total}, and not all weights were there yet; the {asked} that was refused was only the next piece.[[ Other programs and CUDA itself hold {others} at most.]]",
+		Means:    "This program held {mine} of {total}, and not all weights were there yet; the {asked} that was refused was only the next piece.",
 		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "The weights are in 16 bit or less already, so the other way is the program's option for block swap, offloading or low VRAM (`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers)."},
@@ -118,7 +118,7 @@ var fullCards = []cause.Card{
 		Later:    cures.Kept, Cures: []cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already: one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
-			loosePieces, looseBefore, cures.HalveStep, cures.LessToo, halveOld, cures.LastLayer, cures.CheaperTraining, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard,
+			loosePieces, looseBefore, cures.HalveStep, cures.LessToo, halveOld, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard,
 		}, Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -127,7 +127,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "A training step does not fit. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -148,7 +148,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]][[ {table}]] Whether its model or its work is too large the log does not show.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
+		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -175,10 +175,10 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
-		Headline: "ran out of memory on one card of several",
-		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
+		Headline: "ran out of memory on a card that others use",
+		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card: an earlier run, another program, or, if this launch has several ranks, one that took the wrong card (tensors made on `cuda` without a number go to card 0).",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check whether the other processes are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
+			{Fix: "kill_stale_process", Title: "See whose the other processes are", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
 			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
 			noCopy,
 			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, cures.Loading, cures.SmallCard)), Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -21,7 +22,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step, so a somewhat smaller batch or input is often enough.[[ This program holds {mine}.]]",
 		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
-		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LighterOptimizer, cures.BiggerCard},
+		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LooseToo, cures.LighterOptimizer, cures.BiggerCard},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -60,7 +61,7 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "ran out of graphics memory while running; the message has no figures",
-		Means: "{refuser}; the failing call may be an earlier one than the line it names.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
+		Means: "{refuser}.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
 		Not:   "{no_settings}.",
 		Later: "{later}", Figures: driverFigures,
 		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
@@ -98,7 +99,9 @@ var (
 	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, cures.SplitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: cures.SplitSize}
 )
 
-func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB }
+func muchLoose(c *ledger.Case) bool {
+	return slackBridges(c) && c.Slack.Bytes > units.GiB && !clues.LiveFills(c)
+}
 
 // stepBefore: the loop had counted its first steps.
 func stepBefore(c *ledger.Case) bool {

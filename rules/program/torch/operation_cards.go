@@ -171,7 +171,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 			}
 		}
 	}
-	list = slices.Insert(list, 1, onlyIf(when.All(cures.RuntimeFirst.If, when.Not((*ledger.Case).Training)), cures.RuntimeFirst))
+	list = slices.Insert(list, 1, onlyIf(when.All(cures.RuntimeFirst.If, when.Not((*ledger.Case).Training)), cures.RuntimeFirst), loosePieces, looseBefore)
 	return cause.Card{
 		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
@@ -199,7 +199,7 @@ func evaluating(c *ledger.Case) bool {
 	if gradientsOff(c) {
 		return false
 	}
-	found := false
+	found := cures.Validating(c)
 	for _, f := range ledger.Trace(c) {
 		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
 			return false // a part of training is called so

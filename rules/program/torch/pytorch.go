@@ -28,7 +28,7 @@ import (
 // PyTorch is the core of the arithmetic, for everything that runs on it: what
 // cures is mostly the causes' own.
 var PyTorch = program.Program{
-	Name: "pytorch", Shown: "PyTorch", Rank: 40,
+	Name: "pytorch", Shown: "PyTorch", Rank: 40, Commands: []string{"pytest"},
 	Edits: "code", Language: "python", Script: "own-script",
 	Numbers: tensors.Readings, Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
 	Cards: slices.Concat(npu.Cards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bitsandbytes.Cards, script.AlikeCards, script.Cards, bareCards, placeCards, rest.Scenes, pictures.Cards, lateCards, script.SizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards, ram.LastCards, rest.Figures, rest.Words),

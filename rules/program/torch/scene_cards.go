@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
@@ -90,11 +91,7 @@ var figureCards = []cause.Card{
 		Not:      "Emptying the cache, closing programs, 16 bit: the size itself is the problem.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
-			{Fix: "lower_batch_size", Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "scale the image down, or work on tiles."},
-				{For: "Whole data set at once", Text: "loop over pieces and move each result to the CPU."},
-				{For: "Text", Text: "truncate the longest input; print the lengths first."},
-			}},
+			{Fix: "lower_batch_size", Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Told: "Loop over slices and move each result to the CPU; truncate what is longest."},
 			{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) stores no length x length matrix."},
 		},
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
@@ -178,10 +175,10 @@ func bare(c *ledger.Case) bool {
 // slackCard is about memory that lies unused in pieces.
 func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds),
+		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "PyTorch holds {mine}, of which {slack} is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: texts of varying length, images of varying size, an evaluation between steps.[[ Other programs and CUDA itself hold {others} at most.]]",
+		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: texts of varying length, images of varying size, an evaluation between steps.",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
@@ -189,8 +186,9 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
-			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
+			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
+			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
 			cures.NewerAllocator,
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
@@ -202,14 +200,11 @@ func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 
 // fewOthers is what ending other programs could win where that is little.
 func fewOthers(c *ledger.Case) map[string]string {
-	if c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
-		few := c.Others.String() + " at most, and CUDA's own part is in that"
-		if c.F().ProcessUsed != nil {
-			few = "they hold " + c.Others.String()
-		}
-		return map[string]string{"few": few}
+	out := cures.Scene(c)
+	if out["few"] = ""; c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
+		out["few"] = "only " + c.Others.String() + " is outside it"
 	}
-	return map[string]string{"few": ""}
+	return out
 }
 
 // mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by

@@ -123,8 +123,8 @@ func a1111Low(c *ledger.Case) []step.Step {
 	if t := c.F().Total; t != nil && t.Bytes < 9*units.GiB/2 {
 		note = "`--medvram` instead is faster, if that is enough."
 		changes = append([]step.Change{{Flag: "--lowvram"}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--medvram", Drop: true}}, changes[1:]...)
-	} else if _, on := c.Setting("medvram", "medvram_sdxl"); on {
-		note = "`--medvram` is on already; `--lowvram` keeps one part of the network on the card at a time."
+	} else if _, on := c.Setting("medvram", "medvram_sdxl"); on || a1111Moving(c) {
+		note = "`--medvram` is on already, if not `--lowvram`, which keeps one part of the network on the card at a time."
 		changes = append([]step.Change{{Flag: "--medvram", Drop: true}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--lowvram"}}, changes[1:]...)
 	} else if t == nil {
 		note = "With 4 GB or less: `--lowvram`. " + note
@@ -198,7 +198,7 @@ var SDNext = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode": func(*ledger.Case) []step.Step {
 			return []step.Step{
-				{Kind: "ui", Text: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is slower and needs least"},
+				{Kind: "ui", Text: "Settings, Models & Loading: Model offload mode balanced, Offload GPU high watermark 0.5; sequential is slower and needs least"},
 				{Kind: "text", Text: "Or at the start: webui.bat --medvram (Linux: ./webui.sh --medvram), on 4 GB --lowvram."},
 			}
 		},

@@ -238,6 +238,15 @@ var comfyBare = []cause.Card{
 		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/c10/cuda/CUDAMallocAsyncAllocator.cpp", comfyCode + "execution.py"},
 	},
 	{
+		ID: "comfyui/no-node", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+			return len(ledger.Trace(c)) == 0 && c.Asked.Has() && c.Mine.Has() && !ledger.Roomy(c) && !ledger.Crowded(c) && ledger.NeverFits(c) == ""
+		}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
+		Headline: "ran out of graphics memory; the log does not name the node",
+		Means:    "{mine}[[ of {total}]] is this program's own: weights, and what a node works with. ComfyUI moves weights out where it needs room, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
+		Cures:    []cause.Cure{redNode, comfyKeepFree, smallerFile},
+		Sources:  []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
+	},
+	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Cause: cause.Unknown, Weight: cause.Fair,
 		Headline: "ran out of graphics memory; the log does not name the node",
 		Figures: func(c *ledger.Case) map[string]string {
@@ -248,15 +257,20 @@ var comfyBare = []cause.Card{
 		},
 		Means: "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Find the red node, and shrink its work", Ways: []cause.Way{
-				{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
-				{For: "VAE Decode", Text: "VAE Decode (Tiled) instead, tile_size 256, with a video VAE temporal_size 16"},
-				{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},
-			}, Cost: "Less detail, or some seconds."},
+			redNode,
 			comfyKeepFree,
 			{Fix: "restart_session", Title: "Make the next error name sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "Slightly more fragmentation."},
 		},
 		Later:   "If the first run works and the second fails: try Manager, Unload Models between them.",
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},
 	},
+}
+
+// redNode: the page marks the node that failed, the log does not.
+var redNode = cause.Cure{
+	Fix: "lower_resolution", Title: "Find the red node, and shrink its work", Ways: []cause.Way{
+		{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
+		{For: "VAE Decode", Text: "VAE Decode (Tiled) instead, tile_size 256, with a video VAE temporal_size 16"},
+		{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},
+	}, Cost: "Less detail, or some seconds.",
 }

@@ -89,7 +89,7 @@ var InvokeAI = program.Program{
 		"use_lower_quant":     step.Paste("ui", "Model Manager, Starter Models: the Quantized variant of the model and of its T5 encoder; or a GGUF"),
 		"lower_resolution":    step.Paste("ui", "Lower width and height, fewer control layers and reference images; upscale in the Upscaling tab"),
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
-		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
+		"restart_session":     step.Paste("ui", "Tab Queue: Clear Model Cache (newer versions); or restart InvokeAI"),
 	},
 	Cards:   invokeCards,
 	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu --xformers"},
@@ -113,6 +113,7 @@ var FramePack = program.Program{
 		"use_lower_quant":     step.Paste("text", "FramePack has no option for it; forks such as FramePack-Studio and ComfyUI's FramePackWrapper load fp8."),
 		"half_precision":      step.Paste("text", "It loads at 16 bit already."),
 		"lower_batch_size":    step.Paste("text", "It makes one video at a time already."),
+		"use_smaller_model":   step.Paste("text", "FramePack has one model, of 13 billion parameters; for less memory another program with a 1.3B video model."),
 		"upgrade_version":     step.Paste("text", "One-click package: update.bat; otherwise git pull in FramePack's folder."),
 	},
 	Remedies: map[string][]cause.Remedy{
@@ -120,6 +121,6 @@ var FramePack = program.Program{
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
 		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
 	},
-	Titles: map[string]string{"lowvram_mode": "Raise GPU Inference Preserved Memory"},
+	Titles: map[string]string{"lowvram_mode": "Raise GPU Inference Preserved Memory", "use_smaller_model": "Use another program, with a smaller video model"},
 	Cards:  framepackCards,
 }

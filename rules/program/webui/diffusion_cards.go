@@ -288,7 +288,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "`enable_partial_loading`: RAM and graphics memory are the same here.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Make a smaller image", Told: "512 x 512 for SD 1.5, 1024 x 1024 or less for SDXL; fewer control layers and reference images; then the Upscaling tab.", Cost: "One more step."},
-			{Fix: "restart_session", Title: "Clear the model cache, close other programs", Told: "Model Manager: Clear Model Cache, or restart InvokeAI; quit what is large in Activity Monitor, Memory.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Clear the model cache, close other programs", Told: "Tab Queue: Clear Model Cache (newer versions), or restart InvokeAI; quit what is large in Activity Monitor, Memory.", Cost: "Models load again."},
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "SD 1.5 has 2 GB of weights, SDXL 7, FLUX 24 (a GGUF of it about 7).", Cost: "Lower quality."},
 		},
 		Sources: []string{invokeLowVRAM},
@@ -301,7 +301,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Use the quantised T5 encoder", Told: "Model Manager, Starter Models: t5_bnb_int8_quantized_encoder (half as large); choose it in the Advanced settings of the model.", Cost: "Hardly any loss of quality.", If: notSDXL},
 			invokePartialCure,
-			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Model Manager: Clear Model Cache, or restart InvokeAI. In 4.0 to 5.5 `lazy_offload: false` in `invokeai.yaml` unloads each model after use.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Tab Queue: Clear Model Cache (newer versions), or restart InvokeAI. In 4.0 to 5.5 `lazy_offload: false` in `invokeai.yaml` unloads each model after use.", Cost: "Models load again."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/invocations/flux_text_encoder.py", "https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/starter_models.py", "https://github.com/invoke-ai/InvokeAI/blob/v5.0.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
@@ -312,7 +312,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "Fewer steps: it failed in the upscale model.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Lower the tile size", Told: "Upscaling tab, Advanced: Tile Size 512; in a workflow: tile_size 256 in the upscale node (0 means no tiles).", Cost: "Slower."},
-			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Model Manager: Clear Model Cache.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Clear the model cache first", Told: "Tab Queue: Clear Model Cache (newer versions).", Cost: "Models load again."},
 			{Fix: "use_smaller_model", Title: "Use a 2x upscale model", Told: "In place of a 4x one.", Cost: "A smaller result."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v6.0.0/invokeai/app/invocations/spandrel_image_to_image.py"},

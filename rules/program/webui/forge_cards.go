@@ -176,7 +176,7 @@ var sdnextCards = ofCard([]cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Turn on VAE tiling", Told: "Settings, Variable Auto Encoder: VAE tiling on (and VAE slicing, for a batch).", Cost: "Some seconds."},
 			{Fix: "use_smaller_model", Title: "Decode with the tiny VAE", Told: "VAE type Tiny in the tab (older versions: Full quality off).", Cost: "Less fine detail."},
-			{Fix: "lowvram_mode", Title: "Lower the GPU high watermark of the offload", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5.", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Lower the GPU high watermark of the offload", Told: "Settings, Models & Loading: Model offload mode balanced, Offload GPU high watermark 0.5.", Cost: "Slower."},
 		},
 		Sources: []string{"https://github.com/vladmandic/automatic/blob/master/modules/processing_vae.py", "https://github.com/vladmandic/automatic/blob/master/modules/shared.py"},
 	},
@@ -186,7 +186,7 @@ var sdnextCards = ofCard([]cause.Card{
 		Means:    "More is allocated than the card has: the driver had moved the rest to RAM (\"shared GPU memory\"), which is very slow, until that was full too. Mostly the whole model is on the card at once: offload is off, or its high watermark is too high for this model.",
 		Not:      "Fewer steps, a smaller image alone: the weights are larger than the card.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Turn on balanced offload", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; then restart (or start with `--medvram`). On 4 to 6 GB: sequential.", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Turn on balanced offload", Told: "Settings, Models & Loading: Model offload mode balanced, Offload GPU high watermark 0.5; then restart (or start with `--medvram`). On 4 to 6 GB: sequential.", Cost: "Slower."},
 			{Fix: "use_lower_quant", Title: "Quantise the model while it loads", Told: "Settings, Quantization Settings: tick Model and Text Encoder for one method (BitsAndBytes, NNCF, SDNQ); reload the model. FLUX is 24 GB at 16 bit, 12 at 8, 7 at 4.", Cost: "Slight loss of quality."},
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "SDXL in place of FLUX, SD 1.5 in place of SDXL.", Cost: "Lower quality."},
 		},
@@ -198,7 +198,7 @@ var sdnextCards = ofCard([]cause.Card{
 		Means:    "SD.Next moves parts of the model to RAM by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); activations must fit into the rest.",
 		Not:      "`--opt-sdp-attention`, `--medvram-sdxl`: SD.Next does not have them.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Lower the GPU high watermark of the offload", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is the slowest and needs least.", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Lower the GPU high watermark of the offload", Told: "Settings, Models & Loading: Model offload mode balanced, Offload GPU high watermark 0.5; sequential is the slowest and needs least.", Cost: "Slower."},
 			{Fix: "use_lower_quant", Title: "Quantise the model while it loads", Told: "Settings, Quantization Settings: tick Model and Text Encoder for one method (BitsAndBytes, NNCF, SDNQ); reload the model.", Cost: "Slight loss of quality."},
 			{Fix: "lower_resolution", Title: "Lower the size; VAE tiling if it fails at the end", Told: "Width and height first, batch size 1; Settings, Variable Auto Encoder: VAE tiling.", Cost: "Less detail."},
 		},

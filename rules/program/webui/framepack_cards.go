@@ -55,6 +55,17 @@ var framepackCards = ofCard([]cause.Card{
 		Sources: []string{framepack + "blob/main/demo_gradio.py", framepack + "issues/263", framepack + "issues/770"},
 	},
 	{
+		ID: "framepack/saving", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"save_bcthw_as_mp4"}, Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of system memory (RAM) while it saved the video",
+		Means:    "After each section FramePack saves all frames made so far at once, at 32 bit and in several copies: {asked} is one of them. That grows with the length of the video, beside the models, about 60 GB at the peak, for which RAM and page file count together.",
+		Not:      "GPU Inference Preserved Memory: it keeps more in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Make a shorter video", Told: "In the page: Total Video Length (Seconds), half of it first. The last file in `outputs` has the sections that were saved.", Cost: "less video"},
+			letWindowsPage, closeForRAM,
+		},
+		Sources: []string{framepack + "blob/main/diffusers_helper/utils.py", framepack + "blob/main/demo_gradio.py"},
+	},
+	{
 		ID: "framepack/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...), Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "{head}", Figures: silently,
 		Means:   "[[{silent} ]]FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",

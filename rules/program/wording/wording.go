@@ -62,3 +62,29 @@ func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
 	}
 	return false
 }
+
+// everyday is what cards call fixes where they speak against them.
+var everyday = map[string]string{
+	"a smaller batch": "lower_batch_size", "smaller batches": "lower_batch_size", "fewer samples": "lower_batch_size",
+	"a shorter context": "lower_context", "a shorter prompt": "lower_context",
+	"a smaller image": "lower_resolution", "smaller images": "lower_resolution",
+	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers",
+	"a smaller quantisation": "use_lower_quant", "a smaller model": "use_smaller_model",
+	"closing programs": "close_other_apps", "closing other programs": "close_other_apps", "ending other programs": "close_other_apps",
+	"restarting": "restart_session", "gradient checkpointing": "gradient_checkpointing",
+	"swap": "add_swap", "more swap": "add_swap", "more ram or swap": "add_swap",
+}
+
+// CalledFutile reports that an item of a card's sentence is the fix, and no way
+// to use it ("a smaller batch alone").
+func CalledFutile(not, fix string) bool {
+	for sentence := range strings.SplitSeq(strings.ToLower(not), ". ") {
+		items, _, _ := strings.Cut(sentence, ":")
+		for item := range strings.SplitSeq(items, ",") {
+			if everyday[strings.TrimSpace(item)] == fix {
+				return true
+			}
+		}
+	}
+	return false
+}

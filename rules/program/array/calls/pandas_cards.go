@@ -12,6 +12,13 @@ var (
 	inChunks   = cause.Cure{Fix: "stream_dataset", Title: "Read only the columns you need, in chunks", Told: "Your own file and columns; keep only a sum, a count or the rows you need of each chunk:", Kind: "python", Text: "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):\n    work(part)", Cost: "Some rewriting"}
 )
 
+// mergeCures are those of a merge that was too large.
+var mergeCures = []cause.Cure{
+	{Fix: "fix_shape", Title: "Check for repeated and empty keys", Told: "Your own tables and key. Two large numbers mean that the merge multiplies rows; `validate` then raises an error:", Kind: "python", Text: "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum(), left[\"id\"].isna().sum())\nleft.merge(right, on=\"id\", validate=\"many_to_one\")", Cost: "Free"},
+	{Fix: "stream_dataset", Title: "If the result is that large: merge in parts", Told: "Take only the columns that you need, and parts of the left table one after another, each written to disk; or use DuckDB.", Cost: "Some rewriting"},
+	{Fix: "half_precision", Title: "Use smaller keys", Told: "int32 or categories in place of text before the merge.", Cost: "Free"},
+}
+
 var PandasCards = []cause.Card{
 	{
 		ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
@@ -28,12 +35,15 @@ var PandasCards = []cause.Card{
 	{
 		ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "was refused {asked} in a merge",
-		Means: "One array in this merge is {asked}, so it has very many rows. Keys that repeat on both sides multiply rows: 10,000 equal keys on each side (empty ones count as equal) make 100 million rows. If neither side repeats, the tables are simply that long.",
-		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Check for repeated and empty keys", Told: "Your own tables and key. Two large numbers mean that the merge multiplies rows; `validate` then raises an error:", Kind: "python", Text: "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum(), left[\"id\"].isna().sum())\nleft.merge(right, on=\"id\", validate=\"many_to_one\")", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "If the result is that large: merge in parts", Told: "Take only the columns that you need, and parts of the left table one after another, each written to disk; or use DuckDB.", Cost: "Some rewriting"},
-			{Fix: "half_precision", Title: "Use smaller keys", Told: "int32 or categories in place of text before the merge.", Cost: "Free"},
-		},
+		Means:   "One array in this merge is {asked}, so it has very many rows. Keys that repeat on both sides multiply rows: 10,000 equal keys on each side (empty ones count as equal) make 100 million rows. If neither side repeats, the tables are simply that long.",
+		Cures:   mergeCures,
+		Sources: []string{"pandas/core/reshape/merge.py", pandasScale},
+	},
+	{
+		ID: "pandas/merge-memory", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"reshape/merge.py"},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM in a merge (MemoryError)",
+		Means:   "A merge makes a new table beside both old ones, so even a plain one needs the larger table once more. Keys that repeat on both sides multiply rows: 10,000 equal keys on each side (empty ones, NaN, count as equal) make 100 million rows.",
+		Cures:   mergeCures,
 		Sources: []string{"pandas/core/reshape/merge.py", pandasScale},
 	},
 	{

@@ -3,6 +3,8 @@ package local
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // WasmWords are files of ONNX Runtime for browsers.
@@ -22,9 +24,28 @@ var BufferCard = cause.Card{
 	Sources: []string{"https://developer.mozilla.org/en-US/docs/Web/JavaScript/Reference/Errors/Invalid_array_length", "https://developer.mozilla.org/en-US/docs/WebAssembly/Reference/JavaScript_interface/Memory/Memory", "https://huggingface.co/docs/transformers.js/guides/dtypes"},
 }
 
+// stepped: many steps had gone well before.
+func stepped(c *ledger.Case) bool {
+	s := c.Signal("many_steps")
+	return s != nil && s.Line < c.Failure.Line
+}
+
+// FluidAgain is its pool when it was used up.
+var FluidAgain = cause.Card{
+	ID: "other/fluid-again", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"enforce allocating <= available failed"}, If: stepped,
+	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "used up its pool after many steps: {asked} more was wanted, {free} free",
+	Means: "Early PaddlePaddle takes memory of the card in chunks, 0.92 of it by default. {asked} is the next chunk, not what one batch needs: the first one was full after many good steps. Either one batch was larger than all before (longer sequences), or something is kept from step to step.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Lower the batch size and the longest sequence", Told: "Bound the tokens of a batch, not only its samples; leave out the longest samples.", Cost: "slower"},
+		{Fix: "limit_framework_preallocation", Title: "Take smaller chunks", Told: "Then the {free} that is left can be used, too; before the start:", Kind: "env", Text: "export FLAGS_fraction_of_gpu_memory_to_use=0.1", Cost: "none worth mentioning"},
+		{Fix: "upgrade_version", Title: "If `nvidia-smi` climbs step by step: update PaddlePaddle", Told: "Later versions grow their pool as needed and free tensors earlier.", Cost: "changes in the script"},
+	},
+	Sources: []string{"paddle/fluid/platform/gpu_info.cc", "https://www.paddlepaddle.org.cn/documentation/docs/en/guides/flags/memory_en.html"},
+}
+
 // FluidCard is about PaddlePaddle's pool, which its first versions took whole.
 var FluidCard = cause.Card{
-	ID: "other/fluid-pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"enforce allocating <= available failed"},
+	ID: "other/fluid-pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"enforce allocating <= available failed"}, If: when.Not(stepped),
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not take its pool: {free} of the card was free, {asked} wanted",
 	Means: "Early PaddlePaddle takes its share of the card in one request at the start, 0.92 of it by default. So {asked} is the pool, not what your network needs. Only {free} was free: something else holds the rest, usually an earlier run or another user.",
 	Not:   "A smaller batch or network: the pool does not depend on it.",

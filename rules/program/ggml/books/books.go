@@ -163,7 +163,7 @@ func deviceIndex(device string) (index int, ok bool) {
 }
 
 // integrated are names of graphics that share the system's memory.
-var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
+var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "arc(tm) graphics", "arc(tm) 140", "arc(tm) 130", "apple m"}
 
 // SharesMemory reports a card that has the computer's memory for its own.
 func SharesMemory(name string) bool {

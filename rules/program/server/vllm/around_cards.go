@@ -23,6 +23,19 @@ var noRoomForCache = []fact.Kind{fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCac
 // the computer's memory hold.
 var Around = slices.Concat(besideCards, ramCards, swapCards, []cause.Card{
 	{
+		ID: "vllm/fallback", Kinds: onCard, If: when.All(stage.OnCard, stage.LoadingWeights), Said: []string{"has no vLLM implementation, falling back"},
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: figures,
+		Headline: "ran out of graphics memory while loading a model that this version does not know",
+		Means:    "The log says that the model has no vLLM implementation here, so it is built from Transformers' code, and that can need more memory than the checkpoint's size suggests. It failed while the weights were made[[: {mine} of {total} was its own, {asked} more was refused]].",
+		Not:      "`--gpu-memory-utilization`, `--max-model-len`: neither has an effect while weights load.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update vLLM to a version that knows the model", Told: "Its page on supported models lists the architectures; the warning is then gone.", Kind: "shell", Text: "pip install -U vllm", Cost: "flags may have changed"},
+			Flags("multi_gpu", "Or split it over two cards", "{where}", "needs a second card", Option("tensor_parallel_size", "2")),
+			{Fix: "use_smaller_model", Title: "Or take a model that this version knows", Told: "One of the family before it, in AWQ or GPTQ.", Cost: "another model"},
+		},
+		Sources: []string{"vllm/model_executor/model_loader/utils.py", "docs/models/supported_models.md"},
+	},
+	{
 		ID: "vllm/pooler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, Said: []string{"warming up pooler", "in _dummy_pooler_run"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: figures,
 		Headline: "did not start: no room was left to try out its pooler",

@@ -84,6 +84,20 @@ var ramCards = []cause.Card{
 		Sources: []string{"lmcache/v1/memory_management.py", "lmcache/v1/config.py"},
 	},
 	{
+		ID: "vllm/lmcache-pool", Kinds: []fact.Kind{fact.PlainHost}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "lmcache" },
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "found LMCache's pool in system memory (RAM) full",
+		Means:    "LMCache keeps chunks of KV cache in a pool of its own in RAM: `max_local_cpu_size`, 5 GB for each rank unless set. There was no room in it for one more chunk. Neither the card nor the computer's RAM need be full. Long prompts and many requests at once need more chunks at a time.",
+		Not:      "`--gpu-memory-utilization`, a smaller model: the pool is not on the card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise `LMCACHE_MAX_LOCAL_CPU_SIZE`", Told: "In GB, before vLLM starts; ranks x value must stay well below free RAM (`free -h`). With `LMCACHE_CONFIG_FILE` set it in that file: `max_local_cpu_size: 20`.", Kind: "env", Text: "export LMCACHE_MAX_LOCAL_CPU_SIZE=20", Cost: "that much RAM, pinned"},
+			{Fix: "upgrade_version", Title: "Update LMCache if requests fail over it", Told: "Paths with `lmcache/experimental` are a version of early 2025.", Kind: "shell", Text: "pip install -U lmcache", Cost: "it must fit the version of vLLM"},
+			Flags("lower_max_num_seqs", "Or serve fewer requests at once", "{where}", "more requests wait", Option("max_num_seqs", "16")),
+		},
+		Figures: figures,
+		Sources: []string{"lmcache/v1/config.py", "lmcache/v1/memory_management.py"},
+	},
+	{
 		ID: "vllm/cpu-cache-refused", Kinds: []fact.Kind{fact.CPUAlloc}, Phases: []string{"kv_cache", "warmup", "unknown", "load"}, If: when.All(inVLLM, func(c *ledger.Case) bool {
 			return c.Near("VLLM_CPU_KVCACHE_SPACE", "cpu_worker.py", "cpu_model_runner.py")
 		}),

@@ -25,7 +25,7 @@ var (
 	}
 	Useless = map[string]func(*ledger.Case) string{
 		"expandable_segments": uselessExpandable, "max_split_size": uselessSplitSize, "empty_cache": uselessEmptyCache, "raise_watermark": uselessWatermark,
-		"kill_stale_process": uselessKill,
+		"kill_stale_process": uselessKill, "close_other_apps": uselessClosing,
 	}
 )
 

@@ -46,6 +46,9 @@ func effectOwnCards(c *ledger.Case) *effect.Effect {
 			given += p.Bytes
 		}
 	}
+	if given == 0 {
+		return nil // in a container the message gives them 0 bytes
+	}
 	have := f.Free.Bytes + given
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
 		Note: fmt.Sprintf("%s free + %s that the other ranks hold on this card. Exact for this request; what comes after it needs room too.", f.Free, units.Amount(given))}
@@ -71,6 +74,15 @@ func effectOptimizer8bit(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	return effect.Scaled(c, 4, "At 8 bit instead of 32")
+}
+
+// uselessClosing: on a Mac other programs share the RAM that the limit is a part
+// of, so that closing them spares swapping.
+func uselessClosing(c *ledger.Case) string {
+	if c.Root(fact.MPSAlloc) {
+		return ledger.NeverFits(c)
+	}
+	return uselessKill(c)
 }
 
 func uselessKill(c *ledger.Case) string {

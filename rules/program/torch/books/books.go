@@ -70,7 +70,7 @@ func strangers(c *ledger.Case, l *ledger.Books, bytes int64) {
 	}
 	switch {
 	case bytes >= 0 && bytes <= ledger.Roundings:
-	case f.ProcessUsed != nil || c.OurPID != 0:
+	case f.ProcessUsed != nil && f.ProcessUsed.Bytes > 0 || c.OurPID != 0: // a container's 0 bytes tell nothing
 		l.Add(ledger.PartOthers, bytes, "log")
 	default:
 		l.Add(ledger.PartUnknown, bytes, "log")

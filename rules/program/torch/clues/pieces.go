@@ -28,6 +28,10 @@ func slackCoversRequest(c *ledger.Case) cause.Finding {
 		return cause.Seen(cause.Weak, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
 	}
 	switch {
+	case LiveFills(c) && slack < req:
+		return cause.Nothing()
+	case LiveFills(c):
+		return cause.Seen(cause.Weak, why, c.Failure.Line)
 	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
 		return cause.Seen(cause.Strong, why, c.Failure.Line)
 	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
@@ -36,6 +40,14 @@ func slackCoversRequest(c *ledger.Case) cause.Finding {
 		return cause.Seen(cause.Good, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
 	}
 	return cause.Nothing()
+}
+
+// LiveFills: tensors in use take 85 % of the card and more, and what lies in
+// pieces is little: it lets one more request through at best. Of a server the
+// tensors are mostly a pool, which it takes on purpose.
+func LiveFills(c *ledger.Case) bool {
+	f := c.F()
+	return f.Allocated != nil && f.Total != nil && (c.Training() || len(c.Stack) == 1) && f.Allocated.Bytes*20 >= f.Total.Bytes*17 && c.Slack.Bytes < min(f.Total.Bytes/20, 3*units.GiB) && f.Allocated.Bytes <= f.Total.Bytes
 }
 
 // heldNotUsed: shortly before the failure PyTorch held far more than its tensors

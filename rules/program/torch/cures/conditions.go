@@ -122,6 +122,17 @@ var (
 	}
 )
 
+// Validating: the last line before the traceback is of a validation.
+func Validating(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return len(frames) > 0 && slices.ContainsFunc(c.Facts.Signals, func(s fact.Signal) bool {
+		return s.ID == "validating" && s.Line <= frames[0].Line && frames[0].Line-s.Line <= linesBetween
+	})
+}
+
+// linesBetween are a progress bar and the head of a traceback.
+const linesBetween = 4
+
 // HiddenLimit: what is held and wanted comes to no more than a share of the
 // card, as set_per_process_memory_fraction leaves it.
 func HiddenLimit(c *ledger.Case) bool {

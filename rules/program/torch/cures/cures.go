@@ -186,6 +186,8 @@ func Has(measure string) func(*ledger.Case) bool {
 // Less is how a training step becomes smaller.
 func Less(c *ledger.Case, Batch string) string {
 	switch {
+	case Validating(c):
+		return "batch size 1 in the validation, whose loader may have its own; " + Smaller(c, sample(c, "smaller inputs, or parts of them")) + "."
 	case ledger.IntSetting(c, step.BatchSettings...) == 1:
 		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
 	case Batch == "" && trainerArguments(c) != "":
@@ -292,6 +294,7 @@ func Scene(c *ledger.Case) map[string]string {
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
 	}
+	figures["sixteen"] = sixteen(c)
 	maps.Copy(figures, StepFigures(c, figures["less"]))
 	lighter(c, figures)
 	if c.Asked.Bytes*8 > c.Total.Bytes {
@@ -303,6 +306,9 @@ func Scene(c *ledger.Case) map[string]string {
 	figures["in_use"] = ""
 	if c.Slack.Bytes < c.Asked.Bytes && c.Slack.Bytes*8 < c.Mine.Bytes {
 		figures["in_use"] = "`empty_cache()`: it frees only what no tensor uses"
+	}
+	if figures["batch"] == "" && byTrainer(c) {
+		figures["batch"] = "`per_device_train_batch_size`"
 	}
 	if likeT4(c) {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which does not support bfloat16."
@@ -317,7 +323,7 @@ func allocatorSettings(c *ledger.Case) string {
 	if latest := code.Latest(c); c.Contains("reserved in total by pytorch") && (latest == 0 || latest >= 110) { // newer messages name expandable_segments
 		told = "`max_split_size_mb`"
 	}
-	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 && c.Slack.Bytes*50 >= c.Total.Bytes {
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes >= c.Shortfall.Bytes && c.Shortfall.Bytes > 0 && (c.Slack.Bytes*50 >= c.Total.Bytes || c.Slack.Bytes*2 > units.GiB) {
 		return "" // they may let this request through, and the next
 	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
@@ -380,7 +386,7 @@ func autocast(c *ledger.Case) string {
 	case ledger.Has(c, fact.MixedPrecision):
 		return "16 bit is on already; gradient"
 	case trainerArguments(c) != "":
-		return "`--fp16` (TrainingArguments: `fp16=True`) halves most activations; gradient"
+		return "`--fp16` (TrainingArguments: `fp16=True`; Ampere and later: bf16) halves most activations; gradient"
 	case ledger.Before2020(c), latest != 0 && latest < 106:
 		return "Gradient"
 	case latest != 0 && latest < 110:

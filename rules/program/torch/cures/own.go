@@ -1,6 +1,7 @@
 package cures
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -29,4 +30,12 @@ var OwnDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextT
 // good part of the card.
 func SlackWouldDo(c *ledger.Case) bool {
 	return c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+}
+
+// LooseToo is for unused pieces beside tensors that fill the card: one request
+// more at best.
+var LooseToo = cause.Cure{
+	Fix: "expandable_segments", Title: "Free to try: let the allocator use the {slack} that it keeps", Cost: "none as a rule", If: func(c *ledger.Case) bool {
+		return clues.LiveFills(c) && !SplitEra(c) && c.Shortfall.Has() && c.Slack.Bytes > c.Shortfall.Bytes && c.Slack.Bytes*2 > units.GiB
+	}, Told: "`export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` may let this request through; the next one needs room too.",
 }

@@ -131,7 +131,28 @@ func trainerArguments(c *ledger.Case) string {
 			return "`per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments (default 8), shorter texts (`truncation=True, max_length=...` in the tokenizer)."
 		}
 	}
+	if byTrainer(c) {
+		return "`per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments or its subclass (TRL: SFTConfig), shorter texts."
+	}
 	return ""
+}
+
+// byTrainer: a frame of the Trainer of transformers, or the call that starts it.
+func byTrainer(c *ledger.Case) bool {
+	return c.In("transformers") && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return f.Own && strings.HasPrefix(f.Source, "trainer.train(") || strings.HasSuffix(strings.ReplaceAll(f.File, `\`, "/"), "transformers/trainer.py")
+	})
+}
+
+// sixteen is how a step is computed in 16 bit.
+func sixteen(c *ledger.Case) string {
+	switch {
+	case byTrainer(c):
+		return "`bf16=True` in TrainingArguments or its subclass (TRL: SFTConfig); cards before Ampere: `fp16=True`."
+	case c.Training():
+		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`."
+	}
+	return "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."
 }
 
 // noGrad is what turns gradients off, in the PyTorch of its time.

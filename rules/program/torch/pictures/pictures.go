@@ -253,14 +253,16 @@ var (
 			Means:    "Metal gives no single buffer of that size, however much memory is free. Such sizes usually come from attention scores stored in full, which grow with the square of tokens (pixels times frames)[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"goal": "", "share": ""}
-				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 {
+				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 && !farAbove(c) {
 					out["goal"], out["share"] = "4 GiB", fmt.Sprintf("about 1/%.0f", math.Ceil(n))
 				}
 				return out
 			},
 			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: this one buffer stays as large.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Use far fewer frames or pixels", Ways: []cause.Way{
+				{Fix: "lower_resolution", If: farAbove, Title: "Set the size yourself: few frames, few pixels", Cost: "Size or length.", Told: "Without arguments a diffusers pipeline takes the model's own size, for video up to 720 x 1280 and 129 frames: `pipe(..., height=320, width=512, num_frames=17)`. Half the width and height takes a sixteenth of this buffer, half the frames a quarter. Scale input images down first."},
+				{Fix: "fix_shape", If: farAbove, Title: "Print the shape that goes into attention", Cost: "A minute.", Told: "Its length should be a few thousand to 30,000; far more means a size that you did not intend, or swapped dimensions.", Kind: "python", Text: "print(query.shape)   # before the failing line"},
+				{Fix: "lower_resolution", If: when.Not(farAbove), Title: "Use far fewer frames or pixels", Ways: []cause.Way{
 					{For: "Video", Text: "frames first (129 to 33 is a quarter), then half the width and height (another quarter)"},
 					{For: "Images", Text: "half the width and height: a quarter of the tokens, a sixteenth of the buffer"},
 					{For: "Text", Text: "a shorter input"},
@@ -276,6 +278,9 @@ var (
 		},
 	}
 )
+
+// farAbove: no share of the usual size brings the buffer down to what fits.
+func farAbove(c *ledger.Case) bool { return ledger.Requested(c) > 256*units.GiB }
 
 // nothing: not even a tensor of the program's lay on the card.
 func nothing(c *ledger.Case) bool { return c.F().Allocated.Bytes < 32*units.MiB }

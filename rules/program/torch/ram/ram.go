@@ -58,7 +58,7 @@ var Cards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a DataLoader worker: most likely system memory (RAM) ran out, not the card's",
 		Means:    "A worker got signal 9, usually from the kernel when RAM or the limit of a container or job is full. The line where the main process stopped (a `.cuda()`, a backward pass) does not matter. Each worker holds batches in advance, and slowly copies what the data set keeps in Python lists. So memory grows with the workers and with the epochs.",
-		Not:      "A smaller model, 16 bit or allocator settings: they are about the card.",
+		Not:      "Allocator settings, 16 bit, a smaller model (if it is on a GPU): they are about the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Use fewer DataLoader workers", If: inTrainer, Told: "{option}[[ {ranks}]]", Cost: "The card may wait for data."},
 			{Fix: "lower_num_workers", If: when.Not(inTrainer), Title: "Use fewer DataLoader workers", Told: "{option}[[ {ranks}]]", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)   # with your other arguments", Cost: "The card may wait for data."},

@@ -20,6 +20,9 @@ func rankFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// beforeSteps: the log shows no step before a rank was ended.
+func beforeSteps(c *ledger.Case) bool { return c.Signal("few_steps", "many_steps", "epochs") == nil }
+
 // languageModel: the ranks load a model of transformers.
 func languageModel(c *ledger.Case) bool {
 	return cause.LoadsModel(c) || c.In("transformers", "trl", "peft", "deepspeed", "colossalai", "llama-factory", "axolotl", "llama")
@@ -48,6 +51,7 @@ var KilledCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap while it loads", Told: "First watch `free -h` while it loads. If RAM fills up, swap lets it through.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
 			{Fix: "raise_memory_limit", Title: "Check for a RAM limit and raise it, or add RAM", Told: "`oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap or RAM"}}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
+			{Fix: "half_precision", If: when.All(beforeSteps, when.Not(languageModel)), Title: "If it dies while it loads: load less in each rank", Told: "Every rank reads the whole checkpoint: 7 billion parameters are 13 GiB in 16 bit, 26 in 32, times the ranks. transformers: `torch_dtype=torch.bfloat16, low_cpu_mem_usage=True`; `torch.load(..., map_location=\"cpu\", mmap=True)` (PyTorch 2.1 and later); or fewer ranks.", Cost: "None, as a rule."},
 			{Fix: "lower_num_workers", Title: "Use fewer workers and ranks", Told: "Lower `num_workers` of the data loaders: each worker of each rank is a process of its own. If it runs with fewer ranks (`torchrun --nproc_per_node 1`), RAM is most likely what is short.", Cost: "Slower."},
 			{Fix: "stream_dataset", If: when.Not(languageModel), Title: "Store less in the data set (arrays, no cache)", Told: "Keep paths and labels in NumPy arrays instead of lists and dicts, of which each worker of each rank gets a copy, and cache no decoded samples. `watch free -h` shows whether RAM fills up slowly.", Cost: "Some rewriting."},
 			{Fix: "half_precision", If: languageModel, Title: "Load the model with less RAM", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`. FSDP: load on rank 0 only, with `sync_module_states=True`. DeepSpeed: CPU offload takes 12 bytes of RAM a parameter.", Cost: "None, as a rule."},

@@ -54,6 +54,18 @@ var Figures = []cause.Card{
 		Sources: []string{cures.AllocatorSource, "https://github.com/NVIDIA/nccl/issues/1284"},
 	},
 	{
+		ID: "pytorch/share-of-test", Kinds: cures.Allocators, Said: []string{"short test summary info", "::test_", "::Test", "run_test.py", "/unittest/case.py", "_pytest/"}, If: func(c *ledger.Case) bool { return c.Limit.Has() && c.Free.Bytes > c.Asked.Bytes }, Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "was held to {limit} of its card in a test: a memory fraction is set",
+		Means:    "{free} of the card is free; the process may use {limit}. In a run of tests that is most likely the fraction of an earlier test that was not set back, so the failing test is not at fault.",
+		Not:      "A larger card, smaller tensors, `empty_cache()`: the share is full, not the card.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Run the failing test alone, in a process of its own", Cost: "a minute", Told: "If it passes, an earlier test of the same process left the limit.", Kind: "shell", Text: "python -m pytest FILE -k TEST   # from the FAILED line"},
+			{Fix: "raise_memory_limit", Title: "Find the test that sets the fraction, and set it back", Cost: "none", Told: "`grep -rn per_process_memory_fraction .`, also in PYTORCH_ALLOC_CONF. In that test, before it sets it:", Kind: "python", Text: "self.addCleanup(torch.cuda.set_per_process_memory_fraction, 1.0)   # pytest: after a yield in a fixture"},
+			{Fix: "lower_parallel", Title: "Until then: one process for each test file", Cost: "slower", Told: "pytest with the plugin pytest-forked: `--forked`; otherwise one call per file. Look at the first failure of the run: it may have skipped its own clean-up."},
+		},
+		Figures: cures.Scene, Sources: []string{cures.AllocatorSource, "pytorch/test/test_cuda.py", "https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.set_per_process_memory_fraction.html"},
+	},
+	{
 		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "ran out of memory: it may use only {limit} of its card",
 		Means:    "This process may use only {limit} of the card: `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that share[[ ({free} of the card is free)]].",

@@ -156,7 +156,7 @@ var Words = []cause.Card{
 	},
 	{
 		ID: "pytorch/words", Kinds: onDevice, If: when.All(notOnHost, ofTorch, when.Not(when.Root(fact.MPSAlloc, fact.MPSBuffer, fact.XPURuntime, fact.XPUBlock, fact.TorchRetry))),
-		Means: "{whose}[[ {stage}]] The log shows neither the card's size nor what uses it.",
+		Means: "{whose}[[ {stage}]] The log {unshown}.",
 		Not:   "{settings}",
 		Later: cures.Kept,
 		Cures: []cause.Cure{
@@ -178,7 +178,10 @@ func inWebUI(c *ledger.Case) bool { return c.Near("gradio/queueing.py", "gradio/
 // staged is scene with what the moment tells, and whose words the message is.
 func staged(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
-	figures["stage"], figures["settings"] = stageOf(c), ""
+	figures["stage"], figures["settings"], figures["unshown"] = stageOf(c), "", "shows neither the card's size nor what uses it"
+	if c.Total.Has() {
+		figures["unshown"] = "does not show what uses the card"
+	}
 	figures["whose"] = "The message is cut, or was shortened by the program: PyTorch's own goes on with figures."
 	if c.Root(fact.CUDAError) {
 		figures["whose"], figures["settings"] = figures["refuser"]+".", "Allocator settings such as max_split_size_mb: they do not reach the driver."

@@ -66,9 +66,9 @@ var computing = []cause.Card{
 			{Fix: "cpu_offload", Title: "Or compute it on the CPU", Cost: "slower", If: when.Not(when.Any((*ledger.Case).Training, fitsRAM)), Told: "`.cpu()` on both sides: the matrix is then in RAM."},
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
 		},
-		Figures: figures(func(c *ledger.Case, _ statement, out map[string]string) {
+		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
 			out["side"] = ""
-			if n := math.Sqrt(float64(c.Asked.Bytes) / 4); n > 1000 {
+			if n := math.Sqrt(float64(c.Asked.Bytes) / 4); n > 1000 && !s.says("float16", ".half(") {
 				out["side"] = "about " + ledger.Thousands(int64(n/100+0.5)*100) + " x " + ledger.Thousands(int64(n/100+0.5)*100)
 			}
 		}),

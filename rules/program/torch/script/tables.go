@@ -84,6 +84,13 @@ func containsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
+// denseInside: a library, not a line of the reader's own, has a graph written out
+// by PyTorch Geometric.
+func denseInside(c *ledger.Case) bool {
+	s, ok := failing(c)
+	return s.reached("to_dense_adj") && !(ok && s.says("to_dense_adj("))
+}
+
 // dense reports that the line writes out a sparse matrix.
 func dense(c *ledger.Case) bool {
 	s, ok := failing(c)
@@ -158,6 +165,18 @@ var tableCards = []cause.Card{
 			{Fix: "cpu_offload", Title: "Or keep the table in RAM", Cost: "slower steps", Told: "Leave the embedding on the CPU and move only the rows of a batch: `self.emb(ids.cpu()).to(device)`. Adam then works on it in RAM: {four}."},
 		},
 		Figures: tableFigures, Sources: []string{"pytorch/torch/optim/adam.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
+	},
+	{
+		ID: "pytorch/graph-made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, denseInside), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "ran out of memory: a library writes out the graph as a matrix of nodes x nodes, {asked}",
+		Means:    "`to_dense_adj` makes a number for every pair of nodes, for the whole graph at once: {asked} at 32 bit is about {side} nodes squared. It counts up to the largest index in `edge_index`, so ids with gaps make it larger than the graph.[[ This program held {mine} of {total} before.]]",
+		Not:      "A smaller batch size: the whole graph is written out first. 16 bit: still {half}.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Pass parts of the graph instead of the whole", Cost: "each part is a model of its own", Told: "10,000 nodes take 0.4 GiB, 20,000 1.5, often several times. PyTorch Geometric 2.0 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
+			{Fix: "fix_shape", Title: "Compare the largest id with the number of nodes", Cost: "a minute", Told: "If it is far above, number the nodes from 0 without gaps.", Kind: "python", Text: "e = data.edge_index   # data: the graph that you pass\nprint(data.num_nodes, int(e.max()) + 1, e.unique().numel())"},
+			{Fix: "efficient_attention", Title: "Use a method that works on edges", Cost: "another method", Told: "One that rebuilds the whole adjacency always needs this matrix; methods on neighbours, attributes or sampled edges do not."},
+		},
+		Figures: tableFigures, Sources: []string{"pytorch_geometric/torch_geometric/utils/to_dense_adj.py", "pytorch_geometric/torch_geometric/data/data.py"},
 	},
 	{
 		ID: "pytorch/made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, dense), Cause: cause.OversizedAllocation, Weight: cause.Decisive,

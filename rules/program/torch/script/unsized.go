@@ -37,8 +37,11 @@ func use(c *ledger.Case) string {
 			found = "`" + base + "`"
 		}
 	}
-	if !network {
+	switch {
+	case !network:
 		return ""
+	case found == "" && cures.Validating(c):
+		return "The evaluation whose progress the log shows"
 	}
 	return found
 }

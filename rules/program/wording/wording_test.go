@@ -1,9 +1,11 @@
-package answer
+package wording_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 )
 
 // TestCalledFutile: a card's sentence speaks against a fix by its everyday name,
@@ -19,8 +21,9 @@ func TestCalledFutile(t *testing.T) {
 		"one way to use it":     {"A smaller batch alone: the weights are too large.", "lower_batch_size", false},
 		"another fix":           {"A smaller batch: the check is for one request.", "lower_context", false},
 		"a fix without a name":  {"A smaller batch: the check is for one request.", "select_gpu", false},
+		"by another name":       {"Closing programs, `empty_cache()`: the card is too small.", "close_other_apps", true},
 		"nothing said":          {"", "select_gpu", false},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, calledFutile(c.not, c.fix)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, wording.CalledFutile(c.not, c.fix)) })
 	}
 }
