@@ -74,7 +74,7 @@ func app(p program.Program, settings map[string]string) program.Program {
 var LocalAI = app(program.Program{
 	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
 	Units:  []string{"localai", "local-ai"},
-	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "could not load model: rpc error", "grpc process not found", "LocalAI API is listening", "failed to load model with internal loader", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "): stderr ", "[llama-cpp] Fails", "[llama-cpp] Attempting to load", "[llama-ggml] Attempting to load", "with backend llama-ggml"},
+	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "could not load model: rpc error", "could not load model (no success)", "grpc process not found", "LocalAI API is listening", "failed to load model with internal loader", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "): stderr ", "[llama-cpp] Fails", "[llama-cpp] Attempting to load", "[llama-ggml] Attempting to load", "with backend llama-ggml"},
 	// A line of a backend: "DBG GRPC(model-127.0.0.1:40351): stderr llama_...".
 	Beside: map[string][]string{"GRPC(": {"-127."}, "): stderr ": {"ggml", "llama", "load_tensors", "alloc_tensor", "cudaerror", "sched_"}},
 	Sources: program.Sources{

@@ -50,7 +50,7 @@ var oneModel = cause.Cure{
 }
 
 var localAICards = []cause.Card{
-	localPython,
+	localBeside, localPython,
 	{
 		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
@@ -97,6 +97,21 @@ var localAICards = []cause.Card{
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md"},
 	},
+}
+
+// localBeside is about a card that is full beside the failing backend: LocalAI
+// starts a process for each model and, by default, ends none of them.
+var localBeside = cause.Card{
+	ID: "localai/others-hold-much", Kinds: apps.OnCard, If: ledger.Crowded,
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of the card's memory: nearly all of it was held outside this backend",
+	Means: "This model's backend had[[ {free} of {total}]] left to load into; what fills the card is not its own. LocalAI starts a process for each model and by default keeps it, so that an earlier model is the usual holder; the desktop or another program are the others.",
+	Not:   "A smaller model alone: it would have to fit into the same remainder.",
+	Cures: []cause.Cure{
+		oneModel,
+		{Fix: "kill_stale_process", Title: "Restart LocalAI, and load this model first", Cost: "the other models have to be loaded again", Told: "It ends all its backends. If `nvidia-smi` still shows the card as full, the holder is not LocalAI: end that program."},
+		{Fix: "select_gpu", Title: "Give LocalAI another card, if there is one", Cost: "none", Told: "Set `CUDA_VISIBLE_DEVICES` in its environment (Docker: `--gpus device=1`)."},
+	},
+	Sources: []string{"LocalAI/pkg/model/initializers.go", "LocalAI/core/cli/run.go", "https://github.com/mudler/LocalAI/issues/2126"},
 }
 
 // localPython is about LocalAI's backends in Python, which have none of

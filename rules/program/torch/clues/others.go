@@ -81,7 +81,7 @@ func BareContexts(c *ledger.Case) cause.Finding {
 	}
 	small, sum := 0, int64(0)
 	for _, p := range others {
-		if p.PID != c.OurPID && p.Bytes < units.GiB && ledger.Near(p.Bytes, others[0].Bytes, 16*units.MiB) {
+		if p.PID != c.OurPID && p.Bytes > 0 && p.Bytes < units.GiB && ledger.Near(p.Bytes, others[0].Bytes, 16*units.MiB) {
 			small++
 			sum += p.Bytes
 		}
