@@ -44,6 +44,10 @@ func TestLimitByOwner(t *testing.T) {
 			"4711.12  ada  5/25 14:51 Error from slot1_3@node7: Docker job has gone over memory limit of 4096 Mb\n",
 			[]string{"condor_qedit 4711 RequestMemory 8192\ncondor_release 4711", "request_memory = 8GB"}, []string{"rounded up"},
 		},
+		"HTCondor, in the job's own log": {
+			"012 (4712.003.000) 2026-05-25 14:51:20 Job was held.\n\tError from slot1_3@node7: Job has gone over cgroup memory limit of 4096 megabytes. Peak usage: 4089 megabytes.  Consider resubmitting with a higher request_memory.\n",
+			[]string{"condor_qedit 4712 RequestMemory 8192\ncondor_release 4712"}, []string{"more memory than it requested", "CLUSTER"},
+		},
 		"PBS, by its command": {
 			"qsub -q long -l nodes=1:ppn=8,mem=16gb,walltime=9:00:00 run.sh\n    bin/caller -p 8 in.bam\n=>> PBS: job killed: mem 33554432kb exceeded limit 16777216kb\n",
 			[]string{"qsub -l nodes=1:ppn=8,mem=40gb,walltime=9:00:00", "`-p 3`"}, []string{"np.load", "GPU"},

@@ -179,7 +179,7 @@ func reservedSteps(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "config", Text: fmt.Sprintf("#BSUB -M %dGB", gib(c.F().Limit.Bytes))}}
 }
 
-var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job: it used more memory than it requested",
+var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job at the memory that it requested",
 	"A job's slot is as large as its `request_memory`, and HTCondor holds or ends a job that exceeds it. The machine may have had more. A submit file without that line gets the pool's default, which is often small.",
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
 	cause.Cure{Told: "Change the job that is queued, release it, and change the submit file for later ones. ", Steps: condorSteps})
