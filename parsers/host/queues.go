@@ -14,7 +14,7 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	text.On("Cgroup mem limit exceeded", text.Fails(queueKill)), text.On("Cgroup memsw limit exceeded", text.Fails(queueKill)), // OpenPBS's hook pbs_cgroups
 	text.On("Job exceeded a memory resource limit", readPBSMail), text.On("TERM_MEMLIMIT", readLSF), text.On("TERM_SWAP", readLSF), text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
 	// HTCondor.
-	text.On("Job has gone over memory limit of", readCondor), text.On("Job has gone over cgroup memory limit of", readCondor), text.On("Docker job has gone over memory limit of", readCondorDocker),
+	text.On("Job has gone over memory limit of", readCondor), text.On("Job has gone over cgroup memory limit of", readCondor), text.On("Docker job has gone over memory limit of", readCondor),
 	// Grid Engine: execd's "job 7.1 exceeds job hard limit "h_vmem" of queue "all.q@n1" (34370846720.00000 > limit:34359738368.00000)", and qacct.
 	text.On("exceeds job hard limit", text.FailsIf(queueKill, 0, 160, text.NewPattern(`"[hs]_(?:vmem|rss)"ofqueue.{0,100}?\((?<vmem_used_bytes>\d{6,19})\.\d{1,9}>limit:(?<limit_bytes>\d{6,19})\.`))), text.On("exit_status  137", text.FailsIf(queueKill, 0, 900, text.NewPattern(`maxvmem(?<vmem_used>[\d.]{1,12}[kmg]).{0,300}?[hs]_(?:vmem|rss)=(?<limit>[\d.]{1,12}[kmg])`))),
 	text.On("Memory limit of", text.FailsIf(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"}, 0, 90, runPattern)), // Cloud Run: "512 MiB exceeded with 530 MiB used"
@@ -31,10 +31,9 @@ var (
 	lsfPattern = text.NewPattern(`maxmemory:(?<killed_rss>SIZE)(?:.{0,80}?totalrequestedmemory:(?<limit>SIZE))?`)
 	runPattern = text.NewPattern(`memorylimitof(?<limit>SIZE)exceededwith(?<process_used>SIZE)used`)
 
-	condorKill   = text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,12}?peakusage:(?<killed_rss_mib>\d{1,9})megabytes)?`)
-	condorDocker = text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})mb`)
-	condorJob    = regexp.MustCompile(`^\s*(\d{1,12})\.\d{1,9}\s`)
-	condorEvent  = regexp.MustCompile(`^\d{3} \((\d{1,12})\.\d{3,9}\.\d{3}\) `) // "012 (1587.004.000) 05/25 14:51:20 Job was held."
+	condorKill = text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})(?:mb|megabytes(?:.{0,12}?peakusage:(?<killed_rss_mib>\d{1,9})megabytes)?)`)
+	// "012 (1587.004.000) 05/25 14:51:20 Job was held." and "1587.4 ada 5/25 14:51 ...".
+	condorJob = regexp.MustCompile(`^(?:\d{3} \(|\s*)(\d{1,12})\.\d{1,9}[.\s]`)
 
 	pbsAsked     = regexp.MustCompile(`(#PBS|\bqsub\b).*?\s-l\s*([\w:=,.+-]+)`)
 	pbsCores     = regexp.MustCompile(`(?:ppn|ncpus)=(\d{1,4})`)
@@ -47,24 +46,17 @@ var (
 
 // readCondor reads vanilla_proc.cpp: "Job has gone over cgroup memory limit of 2048
 // megabytes. Peak usage: 2100 megabytes.", 23 and later "Last measured usage", a
-// moment that may lie far below the peak. In a job's own log its event stands above.
+// moment that may lie far below the peak; and a row of "condor_q -held": "1587.4 ada
+// 5/25 14:51 Error from slot1: Docker job has gone over memory limit of 16384 Mb".
+// The job's number is in the row itself, else in the event's line above.
 func readCondor(m text.Message) int {
 	at := m.Log.LineIndex(m.At)
-	for _, line := range m.Log.Lines[max(at-2, 0):at] {
-		if job := condorEvent.FindStringSubmatch(line.Text); job != nil {
+	for _, line := range m.Log.Lines[max(at-1, 0) : at+1] {
+		if job := condorJob.FindStringSubmatch(line.Text); job != nil {
 			m.Say("condor_cluster", job[1])
 		}
 	}
 	return m.FailWith(queueKill, m.Around(condorKill, 0, 140))
-}
-
-// readCondorDocker reads a row of "condor_q -held": "1587.4 ada 5/25 14:51 Error
-// from slot1: Docker job has gone over memory limit of 16384 Mb".
-func readCondorDocker(m text.Message) int {
-	if job := condorJob.FindStringSubmatch(m.Log.LineText(m.At)); job != nil {
-		m.Say("condor_cluster", job[1])
-	}
-	return m.FailWith(queueKill, m.Find(condorDocker, 80))
 }
 
 // readAsked reads what a job's own lines before its end ask for: "qsub -l nodes=1:ppn=16,mem=20gb".

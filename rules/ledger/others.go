@@ -80,12 +80,9 @@ func ourPID(c *Case, tensors int64) int {
 	f := c.F()
 	best, gap := 0, int64(0)
 	for _, p := range f.OtherProcesses {
-		if p.Bytes == 0 { // a context alone takes some hundred MiB: in a container the driver keeps the amounts to itself
-			continue
-		}
 		alone := len(f.OtherProcesses) == 1 && f.Total != nil && f.Free != nil && Near(p.Bytes, f.Total.Bytes-f.Free.Bytes, 64*units.MiB)
 		over := p.Bytes - tensors
-		if over < 0 || tensors < 0 && !alone {
+		if over < 0 || tensors < 0 && !alone || p.Bytes == 0 { // 0: in a container the driver keeps the amounts to itself
 			continue
 		}
 		if tensors < 0 {
