@@ -23,7 +23,8 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log, found []scan.Hit) {
 	if len(f.Failures) == 0 {
 		return
 	}
-	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
+	code, report := isCode(l), reportFrom(l)
+	trace := l.Mentions(`",line`) || l.Mentions("-->") || l.Mentions("traceback(mostrecentcalllast)") // a line in it that raises or asserts was run
 	tellers, literal := firstPerson(l), literals{s, found}
 	quote := notALog
 	quote.Line = f.Failures[0].Line
@@ -61,12 +62,6 @@ func (s literals) inCode(l *text.Log, x fact.Failure, traceback bool) bool {
 	stands := func(sign string) bool { return strings.Contains(before, sign) }
 	return slices.ContainsFunc(codeSigns, stands) || !traceback && slices.ContainsFunc(runSigns, stands) ||
 		strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
-}
-
-// hasTraceback reports a trace somewhere in the log: a line in it that raises or
-// asserts was run.
-func hasTraceback(l *text.Log) bool {
-	return strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->") || strings.Contains(l.Squeezed(), "traceback(mostrecentcalllast)")
 }
 
 // inProse reports a message inside a sentence: "a colleague says CUDA out of

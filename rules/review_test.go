@@ -79,8 +79,8 @@ func TestNothingDropped(t *testing.T) {
 }
 
 // ofSystems are commands that many readers have, whatever they run.
-var ofSystems = strings.Fields(`accelerate cargo cat curl df dmesg docker du echo export fallocate ffmpeg footprint free git grep kill kubectl make mkswap npu-smi
-	nvidia-smi pip ps python python3 swapon sync sysctl systemctl systemd-cgtop systemd-run taskset torchrun ulimit until watch wc xpu-smi hl-smi rocm-smi bitsandbytes`)
+var ofSystems = strings.Fields(`accelerate cargo cat curl df dmesg docker du echo export fallocate ffmpeg footprint free git grep journalctl kill kubectl make mkswap npu-smi
+	nvidia-smi pip ps python python3 swapon sync sysctl systemctl systemd-cgtop systemd-run taskset torchrun ulimit unset until watch wc xpu-smi hl-smi rocm-smi bitsandbytes`)
 
 // TestKitCommands: what a program's steps start comes with it, with what it is
 // like, or with the system.

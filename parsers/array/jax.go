@@ -53,9 +53,14 @@ func largest(m text.Message) {
 	}
 }
 
+// underJAX: something speaks for JAX. TensorFlow does not run on PJRT.
+func underJAX(m text.Message) bool {
+	return m.Mentions("jax", `op_name="pmap(`, `op_name="jit(`, "pjrt_stream_executor_client")
+}
+
 // xlaUser is TensorFlow only where nothing speaks for JAX.
 func xlaUser(m text.Message) string {
-	return user(m.Mentions("jax", `op_name="pmap(`, `op_name="jit(`) || !m.Mentions("tensorflow", "statuscode:resourceexhausted", "tpu_compile_succeeded_assert"))
+	return user(underJAX(m) || !m.Mentions("tensorflow", "statuscode:resourceexhausted", "tpu_compile_succeeded_assert"))
 }
 
 func xlaBackend(m text.Message) string {

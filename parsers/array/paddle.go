@@ -45,8 +45,9 @@ var (
 	tensorRTPattern = text.NewPattern(`requestedamountofgpumemory\((?<requested>\d{1,20}bytes)\)`)
 	// OutOfGPUMemoryError (src/pool.jl): "Effective GPU memory usage: 99.54% (7.760
 	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB
-	// reserved)" of the process.
-	juliaPattern    = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<allocated>SIZE)\((?<reserved>SIZE)reserved\))?`)
+	// reserved)" of the process; 1.x and 2.x: "CUDA allocator usage: 5.375 GiB (capped
+	// at 6.000 GiB)", by JULIA_CUDA_MEMORY_LIMIT.
+	juliaPattern    = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?(?:memorypool|cudaallocator)usage:(?<allocated>SIZE)(?:\((?:(?<reserved>SIZE)reserved|cappedat(?<limit>SIZE))\))?)?`)
 	openVINOPattern = text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`)
 )
 

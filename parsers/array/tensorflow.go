@@ -44,7 +44,7 @@ func readBFC(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
-	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/")), Backend: pool(m), Phase: tensorflowPhase(m)}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") || m.Precedes("org_tensorflow/", 120) && underJAX(m)), Backend: pool(m), Phase: tensorflowPhase(m)}
 	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End

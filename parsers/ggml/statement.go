@@ -113,7 +113,12 @@ func (g *ggmlReader) continues(r *refusal, x statement) bool {
 		return false
 	}
 	inner, outer := r.Figures.Requested, x.Figures.Requested
-	return inner == nil || outer == nil || sameAllocation(inner.Bytes, outer.Bytes)
+	if inner == nil || outer == nil {
+		return true
+	}
+	// MiB are rounded to two decimals, allocators add their alignment, and a graph
+	// allocator may ask in several chunks of one buffer.
+	return inner.Bytes-outer.Bytes < 1<<16 && outer.Bytes-inner.Bytes < outer.Bytes/8+1<<16
 }
 
 // linesAfter is how many lines an offset lies behind the end of a refusal.
@@ -138,12 +143,6 @@ func (g *ggmlReader) last() *refusal {
 		return nil
 	}
 	return g.refusals[len(g.refusals)-1]
-}
-
-// sameAllocation: MiB are rounded to two decimals, allocators add their
-// alignment, and a graph allocator may ask in several chunks of one buffer.
-func sameAllocation(inner, outer int64) bool {
-	return inner-outer < 1<<16 && outer-inner < outer/8+1<<16
 }
 
 func (r *refusal) merge(x statement) {

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ var kernelWordings = slices.Concat(
 		// Go's os/exec of a child; Ollama and PyTorch's loader read it themselves.
 		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
-	text.OnAny(text.Fails(kernelKill), "has been killed by the OOM killer", "OOM killer terminated this process"), text.OnAny(readUnit, "failed with result 'oom-kill'"),
+	text.OnAny(text.Fails(kernelKill), "OOM killer terminated this process"), text.OnAny(readUnit, "failed with result 'oom-kill'", "has been killed by the OOM killer"),
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),
@@ -150,11 +151,13 @@ func readPeak(m text.Message) int {
 	return m.End
 }
 
-// readUnit reads systemd's "run-r3f.scope: Failed with result 'oom-kill'."
+var unitName = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
+
+// readUnit reads systemd's "run-r3f.scope: Failed with result 'oom-kill'.", and "A
+// process of this unit has been killed by the OOM killer.", of the units above, too.
 func readUnit(m text.Message) int {
-	before, _, _ := strings.Cut(m.Log.LineText(m.At), ": Failed with result")
-	if name := before[strings.LastIndexByte(before, ' ')+1:]; name != "" {
-		m.Say("unit", name)
+	if name := unitName.FindStringSubmatch(m.Log.LineText(m.At)); name != nil {
+		m.Say("unit", name[1])
 	}
 	return text.Fails(kernelKill)(m) // the peak stands on the same line
 }

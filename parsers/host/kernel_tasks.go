@@ -46,7 +46,7 @@ func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
 	columns := taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss"), swap: slices.Index(names, "swapents")}
 	for _, line := range l.Lines[at+1:] {
 		p, ok := columns.row(line.Text)
-		if !ok && behindTasks(line.Text) {
+		if !ok && behindTasks.MatchString(line.Text) {
 			return
 		}
 		if ok {
@@ -70,10 +70,8 @@ func (t taskTable) swapped(f *fact.Facts, row string, p fact.Process) {
 	}
 }
 
-// behindTasks reports the lines that follow the table, of all eras.
-func behindTasks(s string) bool {
-	return strings.Contains(s, "oom-kill:") || strings.Contains(s, "Kill process ") || strings.Contains(s, "Killed process ")
-}
+// behindTasks are the lines that follow the table, of all eras.
+var behindTasks = regexp.MustCompile(`oom-kill:|Kill(?:ed)? process `)
 
 // taskTable says in which column a table has what; the number in brackets
 // before them may be gone with the prefix of the line, tgid repeats it.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,10 @@ func readExitCode(m text.Message) int {
 // killedWords are "Killed" in glibc's and bash's catalogues, without short ones such as "Mort".
 var killedWords = []string{"Killed", "已杀死", "強制結束", "強制終了", "죽었음", "Getötet", "Abgebrochen (Killed)", "Tué", "Processus arrêté", "Terminado (killed)", "Matado", "Ucciso", "Morto", "Geëlimineerd", "Unicestwiony", "Убито", "Убит", "Вбито", "Вбитий", "Dödad", "Slået ihjel", "Tapettu", "Zabit (SIGKILL)", "Kilőve", "Öldürüldü", "Süreç durduruldu", "Terbunuh", "Dibunuh", "Omorât", "Bị giết", "Bị buộc kết thúc"}
 
+// overprinted is "Killed" over the head of a counter that redraws its line:
+// "Killedg in train batch: 127 / 263", "Killed██▌    | 450/1000".
+var overprinted = regexp.MustCompile(`^Killed[^\sA-Z:].*\d ?/ ?\d`)
+
 // readShell reads the word that a shell prints for signal 9: alone on its line
 // (dash, an interactive bash, PyTorch's launcher), or after script, line and
 // PID; zsh has "zsh: killed     python x.py".
@@ -48,6 +53,8 @@ func readShell(m text.Message) int {
 func shellKill(line string) bool {
 	switch word := strings.Trim(line, ".!* "); {
 	case word == "Killed: 9", word == "강제 종료됨", slices.Contains(killedWords, word):
+		return true
+	case overprinted.MatchString(line):
 		return true
 	case strings.HasPrefix(line, "make") && strings.HasSuffix(line, "] Killed"), strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
 		return true

@@ -7,6 +7,12 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
+// forbidden is EPERM in the words of glibc, OpenBLAS, libuv and Ruby; no limit on
+// numbers, which is EAGAIN.
+var forbidden = text.NewPattern(`^(?:(?:blas_thread_init:)?pthread_createfailed(?:forthread\d{1,4}of\d{1,4})?:?\(?|pthread_create:|can'tcreatethread:)(?:eperm|operationnotpermitted)`)
+
+func denied(m text.Message) bool { return m.Find(forbidden, 80).Ok() }
+
 // disguises are troubles of which more has to be looked at than their words.
 var disguises = []disguise{
 	{
@@ -28,9 +34,11 @@ var disguises = []disguise{
 		when:    isDisk,
 	},
 	{
-		trouble:  trouble{"thread_denied", []string{"pthread_create failed (EPERM)"}, "The system forbade a new thread (EPERM). Memory is not full. In a container the usual reason is an old Docker that blocks a system call (clone3) of the image's newer C library.", "Update Docker to 20.10.10 or newer, with its runc and libseccomp. Until then use an older base image, or `--security-opt seccomp=unconfined` for a test."},
+		trouble:  trouble{"thread_denied", []string{"pthread_create failed", "pthread_create: Operation not permitted", "can't create Thread: Operation not permitted"}, "The system forbade a new thread (EPERM). Memory is not full. In a container the usual reason is an old Docker that blocks a system call (clone3) of the image's newer C library.", "Update Docker to 20.10.10 or newer, with its runc and libseccomp. Until then use an older base image, or `--security-opt seccomp=unconfined` for a test."},
 		explains: []fact.Kind{fact.NativeAlloc},
+		when:     denied,
 	},
+	{trouble: trouble{"process_limit", []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread", "Thread creation failed: Resource temporarily unavailable", "what(): Resource temporarily unavailable", "failed to create new OS thread", "failed to spawn thread", "unable to allocate necessary resources for OMP thread", "std::system_error: Resource temporarily unavailable"}, "The system refused a new thread or process: most likely a limit on their number is reached (`ulimit -u`, or the container's pids limit), not RAM.", "Start fewer: `export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1`, and fewer workers; `ps -eLf | wc -l` counts what runs. Or raise the limit: `ulimit -u` (nproc in /etc/security/limits.conf), a container's `--pids-limit -1`, a service's `TasksMax`. If neither is near its limit, the stack of each thread does not fit: `ulimit -s 8192`, `ulimit -v unlimited`."}, when: not(denied)},
 	{
 		trouble:  trouble{"scheduler_limit", []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION", "job killed: walltime", "TERM_RUNLIMIT"}, "The scheduler ended the job for its time limit or for another job, not for memory.", "Ask for more time (`#SBATCH --time=`, `#PBS -l walltime=`, `#BSUB -W`), or save checkpoints and continue from the last."},
 		explains: []fact.Kind{fact.ShellKilled, fact.RankKilled, fact.WorkerKilled},

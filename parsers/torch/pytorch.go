@@ -43,7 +43,7 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		word := words[h.Word]
 		next := len(l.Squeezed())
 		for _, later := range hits[i+1:] {
-			if later.At > h.At && opensMessage(words[later.Word]) && !continues(l, h.At, words[later.Word], later.At) {
+			if later.At > h.At && !slices.Contains(laterParts, words[later.Word]) && !continues(l, h.At, words[later.Word], later.At) {
 				next = later.At
 				break
 			}
@@ -66,9 +66,8 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	}
 }
 
-func opensMessage(word string) bool {
-	return !slices.Contains([]string{"total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:"}, word)
-}
+// laterParts never open a message.
+var laterParts = []string{"total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:"}
 
 // continues tells a part of the message that began at from, such as its "Tried
 // to allocate", from the beginning of the next one.

@@ -67,13 +67,6 @@ func (f Fix) Doc() []string { return cause.Paragraphs(docs, f.ID) }
 // Fixes returns every fix by its ID, in a map of the caller's own.
 func Fixes() map[string]Fix { return maps.Clone(FixesByID()) }
 
-// allFixes returns every fix.
-func allFixes() []Fix {
-	return slices.Concat(ofWeights, ofWork, ofTraining, ofBudget, ofMachine, []Fix{
-		lowerContext, lowerBatchSize, lowerResolution, streamDataset, killStaleProcess,
-	})
-}
-
 // Cures returns the causes that list the fix as a remedy; engines add more.
 func (f Fix) Cures() []cause.Rule {
 	return slices.DeleteFunc(cause.All(), func(r cause.Rule) bool {
@@ -84,7 +77,7 @@ func (f Fix) Cures() []cause.Rule {
 // FixesByID are all fixes, shared: see [Fixes].
 var FixesByID = sync.OnceValue(func() map[string]Fix {
 	byID := map[string]Fix{}
-	for _, fix := range allFixes() {
+	for _, fix := range slices.Concat(ofWeights, ofWork, ofTraining, ofBudget, ofMachine, []Fix{lowerContext, lowerBatchSize, lowerResolution, streamDataset, killStaleProcess}) {
 		if fix.Steps == nil {
 			fix.Steps = step.Paste("text", fix.InWords())
 		}

@@ -129,13 +129,8 @@ func Crowded(c *Case) bool {
 // is free was looked up after the refusal.
 func Roomy(c *Case) bool {
 	f := c.F()
-	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) && !brimful(c)
-}
-
-// brimful: under 5 % of the card is free.
-func brimful(c *Case) bool {
-	f := c.F()
-	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) &&
+		(f.Total == nil || f.Free.Bytes >= f.Total.Bytes/20)
 }
 
 // Overfull: more is allocated or reserved than the card has, so Windows

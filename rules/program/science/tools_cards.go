@@ -50,6 +50,20 @@ var matlabCards = []cause.Card{
 }
 
 var juliaCards = []cause.Card{{
+	ID: "cuda.jl/capped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"(capped at "}, If: func(c *ledger.Case) bool {
+		return c.Limit.Has() && c.Mine.Has() && c.Limit.Bytes-c.Mine.Bytes < ledger.Requested(c)+ledger.Roundings
+	},
+	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+	Headline: "reached the limit that was set for it: {limit}",
+	Means:    "CUDA.jl holds {mine}, and \"capped at\" is a limit that somebody set (`JULIA_CUDA_MEMORY_LIMIT`), not the size of the card. The percentage counts all programs on the card.[[ Without the limit the {total} of the card would be the end.]] Arrays that nothing uses any more count until Julia's collector runs.",
+	Not:      "Ending other programs: the limit counts this session alone.",
+	Cures: []cause.Cure{
+		{Fix: "raise_gpu_memory_utilization", Title: "Raise or remove the limit", Told: "It is in bytes, and read at the first use of the card: set it before Julia starts, below what `nvidia-smi` shows as free. Newer versions call it `JULIA_CUDA_HARD_MEMORY_LIMIT`.", Kind: "shell", Text: "unset JULIA_CUDA_MEMORY_LIMIT   # Windows: set JULIA_CUDA_MEMORY_LIMIT=", Cost: "less for other programs"},
+		{Fix: "empty_cache", Title: "Free temporary arrays", Kind: "text", Text: "`CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`; write in place (`y .= f.(x)`).", Cost: "a little time"},
+		{Fix: "lower_batch_size", Title: "Move smaller batches to the card", Kind: "text", Text: "`for (x, y) in DataLoader(data; batchsize=16)` with `x = cu(x)` inside the loop.", Cost: "slower per sample"},
+	},
+	Sources: []string{"CUDA.jl/src/pool.jl", "CUDA.jl/docs/src/usage/memory.md"},
+}, {
 	ID: "cuda.jl/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Effective GPU memory usage", "Out of GPU memory trying to allocate"},
 	Cause: cause.BatchTooLarge, Weight: cause.Good,
 	Means: "{asked} did not fit. In the message, the first percentage is the whole card, all programs together; the pool line is this Julia session. If the pool is much smaller, something else holds the card. Julia frees arrays late, because its garbage collector does not see how full the card is.",
