@@ -9,7 +9,7 @@ import (
 var MistralRs = program.Program{
 	Name: "mistral.rs", Work: "text-inference", Edits: "flags", Language: "rust",
 	Proofs:  []string{"mistralrs_core", "mistralrs_server", "mistralrs-core/", "mistralrs_cli", "mistralrs serve", "mistralrs run", "mistralrs-core"},
-	Sources: program.Sources{"mistral.rs/mistralrs-server/src/main.rs": "--pa-ctxt-len --pa-gpu-mem-usage", "mistral.rs/mistralrs-cli/src/args": "--cpu --device-layers --isq --max-batch-size --max-num-batched-tokens --max-seq-len --max-seqs --pa-cache-type --pa-context-len --pa-memory-fraction"},
+	Sources: program.Sources{"mistral.rs/mistralrs-server/src/main.rs": "--num-device-layers --pa-ctxt-len --pa-gpu-mem-usage", "mistral.rs/mistralrs-cli/src/args": "--cpu --device-layers --isq --max-batch-size --max-num-batched-tokens --max-seq-len --max-seqs --pa-cache-type --pa-context-len --pa-memory-fraction"},
 	Steps: steps{
 		"use_lower_quant":              text("Quantise it while it loads: `--isq 4` (or 2, 3, 5, 6, 8; `mistralrs-server`: `--isq Q4K`), or load a GGUF of fewer bits."),
 		"lower_context":                text("Limit the KV cache: `--pa-context-len 8192` (`mistralrs-server`: `--pa-ctxt-len 8192`)."),
