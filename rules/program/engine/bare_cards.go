@@ -25,7 +25,7 @@ var tgiBareCards = []cause.Card{
 		Not:      "Fewer prompt tokens alone: the KV cache then takes what they leave.",
 		Cures: []cause.Cure{
 			{Fix: "enforce_eager", If: func(c *ledger.Case) bool { return !era.Lacks(c, "tgi", "--cuda-graphs") }, Title: "Capture fewer CUDA graphs, or none", Told: "After the image's name (2.0 and later): `--cuda-graphs 1,2,4`, or 0 for none.", Cost: "slower answers to few requests"},
-			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name; 0.90 is the default (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.85", Cost: "fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name; unset it is 0.90 to 0.95 (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.85", Cost: "fewer tokens at a time"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),
 			lookAtCards,
 		},

@@ -171,13 +171,13 @@ var sglangMoreCards = []cause.Card{
 		ID: "sglang/piecewise", Kinds: onCard, If: sglangCard, Said: []string{"Capture piecewise CUDA graph begin", "piecewise_cuda_graph_runner.py"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: CUDA graphs for prompts did not fit beside weights and KV cache pool",
-		Means:    "These graphs are captured for prompts of up to `--piecewise-cuda-graph-max-tokens` tokens, which is `--chunked-prefill-size` unless set, so the largest needs what a whole chunk does.[[ {asked} was wanted, {room} was free.]]",
+		Means:    "These graphs are captured for prompts of up to `--piecewise-cuda-graph-max-tokens` tokens, which is `--chunked-prefill-size` unless set (newer versions: 2048 for models with MLA), so the largest needs what a whole chunk does.[[ {asked} was wanted, {room} was free.]]",
 		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
 		Cures: []cause.Cure{
-			{Fix: "enforce_eager", Title: "Capture them for shorter prompts", Told: "Longer chunks then run without a graph. Or leave out `--enable-piecewise-cuda-graph`, if you set it:", Kind: "config", Text: "--piecewise-cuda-graph-max-tokens 1024", Cost: "longer prompts a little slower"},
+			{Fix: "enforce_eager", Title: "Capture them for shorter prompts", Told: "Longer chunks then run without a graph. Or have none: newer versions make them by default and need `--disable-piecewise-cuda-graph`, before leave out `--enable-piecewise-cuda-graph`.", Kind: "config", Text: "--piecewise-cuda-graph-max-tokens 1024", Cost: "longer prompts a little slower"},
 			sglangLess, sglangChunk,
 		},
-		Sources: []string{sglangCode + "server_args.py", sglangCode + "model_executor/piecewise_cuda_graph_runner.py"},
+		Sources: []string{sglangCode + "server_args.py", sglangCode + "model_executor/piecewise_cuda_graph_runner.py", "https://docs.sglang.io/advanced_features/piecewise_cuda_graph.html"},
 	},
 	{
 		ID: "sglang/start", Kinds: onCard, If: when.All(sglangCard, ledger.FillsAlone, when.Not(when.In("load"))), Phases: []string{"unknown"}, Said: []string{"in init_tp_model_worker", "in init_model_worker"}, Unsaid: []string{"event_loop_", "in forward_batch_generation", "in init_device_graphs", "in init_cuda_graphs", "in init_memory_pool", "in load_model"}, Figures: outsidePyTorch,

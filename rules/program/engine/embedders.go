@@ -13,12 +13,12 @@ var TEI = program.Program{
 	Proofs:  []string{"text_embeddings_router", "text_embeddings_backend", "text_embeddings_core", "text-embeddings-router", "text-embeddings-inference", "Model backend is not healthy"},
 	Sources: program.Sources{"text-embeddings-inference/router/src/main.rs": "--auto-truncate --dtype --max-batch-requests --max-batch-tokens --max-client-batch-size --max-concurrent-requests"},
 	Steps: steps{
-		"lower_max_batched_tokens": text("Start it with `--max-batch-tokens 4096` (16384 is the default). Longer texts are cut, so keep it at the longest text that you embed."),
+		"lower_max_batched_tokens": text("Start it with `--max-batch-tokens 4096` (16384 is the default). Longer texts are cut (before 1.9 only with `--auto-truncate`), so keep it at the longest text that you embed."),
 		"lower_batch_size":         text("Start it with `--max-batch-tokens 4096 --max-batch-requests 8`: fewer tokens and texts in one batch."),
 		"lower_max_num_seqs":       text("Start it with `--max-batch-requests 8`."),
-		"lower_context":            text("Send shorter pieces of text, and start it with `--auto-truncate true`: it cuts what is longer than the model accepts."),
-		"half_precision":           text("Start it with `--dtype float16`, which is the default on cards; `float32` doubles everything."),
-		"upgrade_version":          text("Take a newer image, and the one for your card: ghcr.io/huggingface/text-embeddings-inference has one for each generation (`turing-`, `86-`, `89-`, `hopper-`)."),
+		"lower_context":            text("Send shorter pieces of text, and start it with `--auto-truncate` (on by itself since 1.9): it cuts what is longer than the model accepts."),
+		"half_precision":           text("Start it with `--dtype float16`, which is the default on cards for most models; `float32` doubles everything."),
+		"upgrade_version":          text("Take a newer image, and the one for your card: ghcr.io/huggingface/text-embeddings-inference has one for each generation (`turing-`, `86-`, `89-`, `hopper-`, `120-`)."),
 	},
 	Titles: map[string]string{"lower_max_batched_tokens": "Lower the tokens of one batch (--max-batch-tokens)"},
 	Remedies: map[string][]cause.Remedy{
@@ -35,8 +35,8 @@ var Infinity = program.Program{
 	Proofs:  []string{"infinity_emb/", "infinity_emb "},
 	Sources: program.Sources{"infinity/libs/infinity_emb/infinity_emb/cli.py": "--batch-size --device --device-id --dtype --model-id --no-bettertransformer --no-model-warmup"},
 	Steps: steps{
-		"lower_batch_size":  text("Start it with `--batch-size 8` (32 is the default): texts of one batch. Its warm-up at start runs with the longest texts."),
-		"half_precision":    text("Start it with `--dtype float16`."),
+		"lower_batch_size":  text("Start it with `--batch-size 8` (32 is the default): texts of one batch. Its warm-up at start runs a full batch of 512 tokens each."),
+		"half_precision":    text("Start it with `--dtype float16`, if you set `float32`: late 2024 and later use 16 bit on a card by themselves."),
 		"select_gpu":        text("Start it with `--device cuda --device-id 1`, the number of a free card."),
 		"lower_context":     text("Send shorter pieces of text: a model for 8192 tokens computes all that it gets."),
 		"use_smaller_model": text("Choose a smaller model with `--model-id`: a decoder of 7 billion parameters such as NV-Embed needs ten times what a BERT does."),

@@ -9,18 +9,18 @@ import (
 var MistralRs = program.Program{
 	Name: "mistral.rs", Work: "text-inference", Edits: "flags", Language: "rust",
 	Proofs:  []string{"mistralrs_core", "mistralrs_server", "mistralrs-core/", "mistralrs_cli", "mistralrs serve", "mistralrs run", "mistralrs-core"},
-	Sources: program.Sources{"mistral.rs/mistralrs-server/src/main.rs": "--pa-ctxt-len --pa-gpu-mem-usage", "mistral.rs/mistralrs-cli/src/args": "--cpu --device-layers --isq --max-batch-size --max-num-batched-tokens --max-seq-len --max-seqs --pa-cache-type --pa-context-len --pa-memory-fraction"},
+	Sources: program.Sources{"mistral.rs/mistralrs-server/src/main.rs": "--num-device-layers --pa-ctxt-len --pa-gpu-mem-usage", "mistral.rs/mistralrs-cli/src/args": "--cpu --device-layers --isq --max-batch-size --max-num-batched-tokens --max-seq-len --max-seqs --pa-cache-type --pa-context-len --pa-memory-fraction"},
 	Steps: steps{
 		"use_lower_quant":              text("Quantise it while it loads: `--isq 4` (or 2, 3, 5, 6, 8; `mistralrs-server`: `--isq Q4K`), or load a GGUF of fewer bits."),
 		"lower_context":                text("Limit the KV cache: `--pa-context-len 8192` (`mistralrs-server`: `--pa-ctxt-len 8192`)."),
 		"lower_gpu_memory_utilization": text("Give the KV cache a smaller part: `--pa-memory-fraction 0.7` (`mistralrs-server`: `--pa-gpu-mem-usage 0.7`). 0.9 is the default unless a length is set."),
 		"lower_mem_fraction":           text("Give the KV cache a smaller part: `--pa-memory-fraction 0.7` (`mistralrs-server`: `--pa-gpu-mem-usage 0.7`). 0.9 is the default unless a length is set."),
-		"lower_max_num_seqs":           text("Serve fewer requests at a time: `--max-seqs 4` (32 is the default)."),
-		"lower_batch_size":             text("Serve fewer requests at a time: `--max-seqs 4` (32 is the default)."),
-		"lower_max_batched_tokens":     text("Read prompts in smaller parts: `--max-num-batched-tokens 1024`."),
+		"lower_max_num_seqs":           text("Serve fewer requests at a time: `--max-seqs 4` (32 is the default, 16 in `mistralrs-server`)."),
+		"lower_batch_size":             text("Serve fewer requests at a time: `--max-seqs 4` (32 is the default, 16 in `mistralrs-server`)."),
+		"lower_max_batched_tokens":     text("Read prompts in smaller parts: `--max-num-batched-tokens 1024` (late August 2026 and later; 4096 is the default)."),
 		"quantize_kv_cache":            text("Keep the cache at 8 bit: `--pa-cache-type f8e4m3`."),
-		"fewer_gpu_layers":             text("Put fewer layers on the card: `--device-layers \"0:20\"` (card 0, 20 layers)."),
-		"cpu_offload":                  text("Put fewer layers on the card: `--device-layers \"0:20\"` (card 0, 20 layers), or none: `--cpu`."),
+		"fewer_gpu_layers":             text("Put fewer layers on the card: `--device-layers \"0:20\"` (`mistralrs-server`: `--num-device-layers`; card 0, 20 layers, the rest on the CPU)."),
+		"cpu_offload":                  text("Put fewer layers on the card: `--device-layers \"0:20\"` (`mistralrs-server`: `--num-device-layers`; card 0, 20 layers), or none: `--cpu`."),
 		"upgrade_version":              text("Update mistral.rs: `git pull` and build again, or the newest release."),
 	},
 	Remedies: map[string][]cause.Remedy{
@@ -40,7 +40,7 @@ var VLLMRs = program.Program{
 	Steps: steps{
 		"lower_mem_fraction": text("Give the KV cache a smaller part: `--kv-fraction 0.4`, in place of `--max-model-len` (late November 2025 and later)."),
 		"lower_context":      text("Start it with a lower `--max-model-len`: half of the present value."),
-		"lower_max_num_seqs": text("Serve fewer requests at a time: `--max-num-seqs 1`."),
+		"lower_max_num_seqs": text("Serve fewer requests at a time: `--max-num-seqs 1`, with a `--max-model-len` (without one newer versions choose both)."),
 		"use_lower_quant":    text("Quantise it while it loads: `--isq q4k`, or load a GGUF of fewer bits (`--f`)."),
 		"upgrade_version":    text("Update vllm.rs: `git pull` and build again, or `pip install -U vllm_rs`."),
 	},

@@ -34,13 +34,13 @@ var teiKilled = cause.Card{
 	ID: "tei/killed", Kinds: killed, If: func(c *ledger.Case) bool { return c.Root(killed...) && c.Says("tei") },
 	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "was killed: most likely system memory (RAM) ran out",
-	Means:    "On a processor TEI holds the model in 32 bit, 4 GB per billion parameters, and computes a trial batch of `--max-batch-tokens` (16384 unless set) at its start; attention grows with the square of the text length.",
+	Means:    "On a processor TEI holds the model in 32 bit, 4 GB per billion parameters, and computes a trial batch at its start: of `--max-batch-tokens` (16384 unless set), since 1.9 of the longest text within that; attention grows with the square of the text length.",
 	Cures: []cause.Cure{
 		teiTokens,
 		{Fix: "raise_memory_limit", Title: "Or give the container more RAM", Told: "`--memory` of `docker run`, `resources.limits.memory` in Kubernetes, Docker Desktop's own limit. Who was killed:", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4", Cost: "only if the machine has it"},
 		teiSmaller,
 	},
-	Sources: []string{teiMain},
+	Sources: []string{teiMain, "https://github.com/huggingface/text-embeddings-inference/blob/main/backends/src/lib.rs"},
 }
 
 // trtGraphs are TensorRT-LLM's CUDA graphs, captured after its KV cache.
@@ -92,14 +92,14 @@ var xinferenceMore = []cause.Card{
 		ID: "xinference/no-slot", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"No available slot found for the model"},
 		Cause: cause.LeakedProcess, Weight: cause.Decisive,
 		Headline: "found no card for the model: each already has one",
-		Means:    "Xinference counts models, not bytes: unless told otherwise a language model gets a card for itself, and all cards of this worker have a model. Nothing was allocated yet; the card may have room.",
+		Means:    "Xinference counts models, not bytes: versions before 1.15 (later ones with `XINFERENCE_ALLOW_MULTI_REPLICA_PER_GPU=0`) give a language model a card for itself, and all cards of this worker have a model. Nothing was allocated yet; the card may have room.",
 		Not:      "A smaller model or fewer bits: no memory was asked for.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
-			{Fix: "select_gpu", Title: "Or put it beside the other on the same card", Told: "Launch it with the card's number (web page: GPU Idx). On vLLM both need a share: `--gpu_memory_utilization 0.45` each.", Kind: "config", Text: "--gpu-idx 0", Cost: "both must fit"},
+			{Fix: "select_gpu", Title: "Or put it beside the other on the same card", Told: "Update Xinference, or launch it with the card's number (web page: GPU Idx). On vLLM both need a share: `--gpu_memory_utilization 0.45` each.", Kind: "config", Text: "--gpu-idx 0", Cost: "both must fit"},
 			{Fix: "cpu_offload", Title: "Or run it on the processor", Told: "`--n-gpu None`; on the web page GPU Count \"CPU\": for small embedding and rerank models.", Cost: "slower"},
 		},
-		Sources: []string{"xinference/core/worker.py", "xinference/deploy/cmdline.py"},
+		Sources: []string{"xinference/core/worker.py", "xinference/constants.py", "xinference/deploy/cmdline.py"},
 	},
 	{
 		ID: "xinference/load", Kinds: onCard, Said: []string{"in launch_builtin_model", "in _load_model", "Failed to load model"}, If: when.All(func(c *ledger.Case) bool { return c.In("xinference") && !c.In("vllm") }, when.Not(ledger.Crowded)),
@@ -108,7 +108,7 @@ var xinferenceMore = []cause.Card{
 		Means:    "It failed while the engine loaded the weights.[[ {mine} of {total} was this model's own when {asked} more was refused.]] 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6.",
 		Not:      "A shorter context: it failed before a request.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", If: withoutFigures, Title: "See which card is free, and launch it there", Own: true, Told: "The message has no figures: `nvidia-smi` shows whether another model fills that card. Embedding and rerank models are put on a card that others use, unless it is named.", Cost: "needs a free card"},
+			{Fix: "select_gpu", If: withoutFigures, Title: "See which card is free, and launch it there", Own: true, Told: "The message has no figures: `nvidia-smi` shows whether another model fills that card. Embedding and rerank models, since 1.15 all models, are put on a card that others use, unless it is named.", Cost: "needs a free card"},
 			as("use_lower_quant", "Launch it with fewer bits", "", "slight loss of quality"),
 			as("multi_gpu", "Or over two cards", "", "needs a second card"),
 			as("use_smaller_model", "Or a smaller size of the family", "", "lower quality"),
@@ -181,7 +181,7 @@ var DeepSpeedServing = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Keep more of the card outside the cache", Told: "In bytes; 3 GB here:", Kind: "python", Text: "mii.pipeline(model, inference_engine_config={\"state_manager\": {\"memory_config\": {\"mode\": \"reserve\", \"size\": 3_000_000_000}}})   # model: as in your call", Cost: "fewer tokens at a time"},
 			{Fix: "multi_gpu", Title: "Or split the weights over two cards", Told: "`tensor_parallel=2` in the call, started with `deepspeed --num_gpus 2 SCRIPT`.", Cost: "needs a second card"},
-			{Fix: "use_lower_quant", Title: "Or load 6-bit weights", Told: "`quantization_mode=\"wf6af16\"` in the call, for 16-bit checkpoints.", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "Or load 6-bit weights", Told: "`quantization_mode=\"wf6af16\"` in the call: float16 checkpoints, on A100, RTX 30 and 40 and their like.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{deepspeedKV, "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/inference/v2/ragged/manager_configs.py", "https://github.com/deepspeedai/DeepSpeed-MII/blob/main/mii/config.py"},
 	},
@@ -193,7 +193,7 @@ var DeepSpeedServing = []cause.Card{
 		Not:      "A shorter prompt: nothing was generated yet.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load the model in 16 bit into system memory first", Told: "Without `.cuda()` or `device_map`: init_inference moves it layer by layer.", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16)   # name: as in your call", Cost: "RAM for the weights"},
-			{Fix: "multi_gpu", Title: "Or split it over the cards", Told: "`tensor_parallel=dict(tp_size=2)` in init_inference (`mp_size=2` in versions before 0.7.7), started with `deepspeed --num_gpus 2 SCRIPT`.", Cost: "needs a second card"},
+			{Fix: "multi_gpu", Title: "Or split it over the cards", Told: "`tensor_parallel=dict(tp_size=2)` in init_inference (`mp_size=2` in versions before 0.7.6), started with `deepspeed --num_gpus 2 SCRIPT`.", Cost: "needs a second card"},
 			{Fix: "cpu_offload", Title: "Or leave the kernels out", Told: "`replace_with_kernel_inject=False` needs no copies; ZeRO inference (stage 3 with `offload_param`) keeps weights in RAM.", Cost: "slower"},
 		},
 		Sources: []string{deepspeedConfig, "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/module_inject/replace_module.py"},
@@ -237,8 +237,8 @@ var AphroditeCards = []cause.Card{{
 	Not:      "A shorter context alone: the cache keeps its share.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "Added to `aphrodite run`; on a desktop card 0.85:", Kind: "config", Text: "--gpu-memory-utilization 0.85", Cost: "a smaller cache"},
-		{Fix: "lower_max_num_seqs", Title: "Or serve fewer requests at a time", Told: "256 unless set:", Kind: "config", Text: "--max-num-seqs 32", Cost: "others wait"},
-		{Fix: "use_lower_quant", Title: "Or load fewer bits", Told: "A GGUF, EXL2, AWQ or GPTQ checkpoint of the same model.", Cost: "slight loss of quality"},
+		{Fix: "lower_max_num_seqs", Title: "Or serve fewer requests at a time", Told: "256 unless set, on some large cards 1024:", Kind: "config", Text: "--max-num-seqs 32", Cost: "others wait"},
+		{Fix: "use_lower_quant", Title: "Or load fewer bits", Told: "A GGUF, EXL3 (before 2026 EXL2), AWQ or GPTQ checkpoint of the same model.", Cost: "slight loss of quality"},
 	},
 	Sources: []string{"https://github.com/aphrodite-engine/aphrodite-engine/blob/main/aphrodite/engine/args_tools.py", "aphrodite/engine/arg_utils.py"},
 }}

@@ -17,7 +17,7 @@ const (
 var refusedCard = []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc}
 
 var teiTokens = cause.Cure{
-	Fix: "lower_max_batched_tokens", Title: "Lower `--max-batch-tokens`", Told: "A quarter of the default. Longer texts are cut, so not below the longest text that you embed. After the image's name in `docker run`, or as the environment variable MAX_BATCH_TOKENS:",
+	Fix: "lower_max_batched_tokens", Title: "Lower `--max-batch-tokens`", Told: "A quarter of the default. Longer texts are cut (before 1.9 only with `--auto-truncate`), so not below the longest text that you embed. After the image's name in `docker run`, or as the environment variable MAX_BATCH_TOKENS:",
 	Kind: "config", Text: "--max-batch-tokens 4096", Cost: "longer texts are cut, lower throughput",
 }
 
@@ -36,7 +36,7 @@ var teiCards = []cause.Card{
 		Not:      "Smaller requests from your client: the trial batch does not depend on them.",
 		Cures: []cause.Cure{
 			teiTokens, teiLook,
-			{Fix: "upgrade_version", Title: "Take the image for your card", Told: "Tags begin with the GPU generation: `turing-`, `86-`, `89-`, `hopper-`; none is for A100 and A30. Flash attention is on by default from Ampere on.", Cost: "a download"},
+			{Fix: "upgrade_version", Title: "Take the image for your card", Told: "Tags begin with the GPU generation: `turing-`, `86-`, `89-`, `hopper-`, `100-`, `120-`; none is for A100 and A30. Flash attention is on by default from Ampere on.", Cost: "a download"},
 		},
 		Sources: []string{teiMain, "https://github.com/huggingface/text-embeddings-inference/blob/main/backends/src/lib.rs", teiIssues + "670"},
 	},
@@ -59,13 +59,13 @@ var infinityCards = []cause.Card{{
 	ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of graphics memory on a batch of texts",
-	Means:    "Infinity gathers up to `--batch-size` texts (32 unless set), pads them to the longest and computes them at once.[[ {mine} of {total} was its own when {asked} was refused.]] It does the same at start, as a warm-up.",
+	Means:    "Infinity gathers up to `--batch-size` texts (32 unless set), pads them to the longest and computes them at once.[[ {mine} of {total} was its own when {asked} was refused.]] It does the same at start, as a warm-up with 512 tokens each.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower `--batch-size`", Told: "Added to `infinity_emb v2`, or INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
 		{Fix: "lower_context", Title: "Send shorter pieces of text", Told: "512 to 1024 tokens each: one long text pads the whole batch to its length.", Cost: "more of them"},
-		{Fix: "half_precision", Title: "Use 16 bit", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
+		{Fix: "half_precision", Title: "Use 16 bit", Told: "If you set `float32`; late 2024 and later use 16 bit on a card by themselves.", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
 	},
-	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
+	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/select_model.py", "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/loading_strategy.py", "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
 }}
 
 // mistralCards are mistral.rs'.
@@ -89,7 +89,7 @@ var mistralCards = []cause.Card{
 		Headline: "was refused graphics memory by the driver",
 		Means:    "The driver names no size. mistral.rs loads weights at 16 bit unless told otherwise (2 GB per billion parameters), and its KV cache takes nine tenths of the memory, so little remains for a prompt. While loading the weights are too large; on a request the cache is.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16; before the model's kind (`plain`, `run`):", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16. For `mistralrs-server` before the model's kind (`plain`, `run`), else after `serve` or `run`:", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
 			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
 			{Fix: "lower_context", Title: "Or limit it by length", Steps: mistralSets("--pa-context-len 8192", "--pa-ctxt-len 8192"), Cost: "shorter conversations"},
 		},
@@ -120,7 +120,7 @@ var vllmRsCards = []cause.Card{
 		Means:    "The driver names no size, and the log does not show whether the weights were loading or a request was computed. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "In place of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4 --max-num-seqs 1", Cost: "shorter conversations, others wait"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "In place of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
 			{Fix: "close_other_apps", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},

@@ -188,7 +188,7 @@ var tgiCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),
-			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more of the card free; 0.90 is the default (since TGI 2.3, September 2024). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth of the card less for the KV cache"},
+			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more of the card free; unset it is 0.90 to 0.95 by version (TGI 2.3, September 2024, and later). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth of the card less for the KV cache"},
 			tgiFewer, tgiCache,
 			tgiQuant,
 		},

@@ -55,7 +55,7 @@ var tgiStartCards = []cause.Card{
 		Not:      "A lower `--max-batch-prefill-tokens` alone: the KV cache takes what it leaves.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Send smaller or fewer images", Told: "Half the width and height is a quarter of the patches; models that cut an image into tiles take fewer tiles.", Cost: "fine detail"},
-			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name of `docker run`; 0.90 is the default (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name of `docker run`; unset it is 0.90 to 0.95 (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "fewer tokens at a time"},
 			{Fix: "upgrade_version", If: earlyTGI, Title: "Or update to 2.3 or later", Told: "There `-e TGI_WIGGLE_ROOM=0.8` leaves a fifth of the card beside the KV cache. This version has no such setting.", Cost: "a download"},
 			tgiQuant, tgiSplit,
 		},

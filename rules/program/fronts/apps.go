@@ -186,11 +186,11 @@ var LlamaBox = app(program.Program{
 var Tabby = app(program.Program{
 	Name: "tabby", Work: "text-inference", Shown: "Tabby", Edits: "flags", Language: "rust", Cards: tabbyCards,
 	Proofs:  []string{"llama_cpp_server::supervisor", "crates/llama-cpp-server/", "crates/tabby/", "tabbyml/tabby", "tabby::serve"},
-	Sources: program.Sources{"tabby/crates/tabby/src/serve.rs": "--chat-model --model --parallelism"},
+	Sources: program.Sources{"tabby/crates/tabby/src/serve.rs": "--chat-model --model --parallelism", "tabby/crates/tabby-common/src/config.rs": "parallelism"},
 }, map[string]string{
-	"fewer_gpu_layers":  "config [model.completion.local]   # in ~/.tabby/config.toml; the chat model has [model.chat.local]\nmodel_id = \"StarCoder-1B\"   # your own\nnum_gpu_layers = %d",
-	"lower_context":     "config [model.completion.local]   # in ~/.tabby/config.toml\nmodel_id = \"StarCoder-1B\"   # your own\ncontext_size = %d",
-	"lower_parallel":    "text Start `tabby serve` with `--parallelism 1`, which is the default.",
+	"fewer_gpu_layers":  "config [model.completion.local]   # in ~/.tabby/config.toml; the chat model has [model.chat.local]\nmodel_id = \"StarCoder-1B\"   # your own; leave --model out\nparallelism = 1\nnum_gpu_layers = %d",
+	"lower_context":     "config [model.completion.local]   # in ~/.tabby/config.toml\nmodel_id = \"StarCoder-1B\"   # your own; leave --model out\nparallelism = 1\ncontext_size = %d",
+	"lower_parallel":    "text Start `tabby serve` with `--parallelism 1`, the default; for models in ~/.tabby/config.toml set `parallelism = 1` there, where it is 4 unless set.",
 	"use_lower_quant":   "text Tabby's registry has each model in one quantisation: choose a smaller model, such as StarCoder-1B or Qwen2.5-Coder-1.5B.",
 	"use_smaller_model": "text Choose a smaller model with `--model`; without `--chat-model` no second model is loaded.",
 	"upgrade_version":   "shell docker pull tabbyml/tabby",

@@ -16,7 +16,7 @@ var (
 	drawing          = []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime, fact.GGMLSYCL}
 	// smallerPicture and offCard: the two things that always help.
 	smallerPicture = does("lower_resolution", "Lower the resolution", "text", "Lower `-W` and `-H` (SD 1.5 not above 512 x 512; SDXL, FLUX and others 768 x 768 or less) and `-b 1`; for video fewer `--video-frames`.", "a smaller image")
-	offCard        = does("cpu_offload", "Offload weights to RAM: `--offload-to-cpu`", "text", "Add `--offload-to-cpu`; it moves each model to the card only while it runs. 2026 versions also have `--max-vram` and `--auto-fit`.", "slower")
+	offCard        = does("cpu_offload", "Offload weights to RAM: `--offload-to-cpu`", "text", "Add `--offload-to-cpu`; it moves each model to the card only while it runs. Builds since May 2026 also have `--max-vram`, since July `--auto-fit`.", "slower")
 )
 
 // vaeBuffer is the working memory of the VAE, where the last line on such a
@@ -45,10 +45,10 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/kobold-load", Kinds: drawing, Said: []string{"params buffer", "Loading Image Model", "KCPP SD Failed to create context"}, If: when.All(onGPU, inKobold, when.Not(ggml.Samples)), Unsaid: []string{"compute buffer"},
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "did not load the image model: {asked} did not fit on the card",
-		Means: "KoboldCpp's image part (stable-diffusion.cpp) failed. It loads the image model whole onto the card, beside the text model if there is one.",
+		Means: "KoboldCpp's image part (stable-diffusion.cpp) failed. It loads the image model onto the card, beside the text model if there is one.",
 		Not:   "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
-			does("use_lower_quant", "Use a quantised image model", "text", "A Q4_K or Q4_0 GGUF of it; or tick Compress Weights in the tab Image Gen (`--sdquant`), which quantises a safetensors file while it loads.", "slight loss of quality"),
+			does("use_lower_quant", "Use a quantised image model", "text", "A Q4_K or Q4_0 GGUF of it; or choose Compress Weights in the tab Image Gen (`--sdquant`), which quantises a safetensors file while it loads.", "slight loss of quality"),
 			does("fewer_gpu_layers", "Lower GPU Layers of the text model", "text", "`--gpulayers`; or start without the text model.", "slower text"),
 			does("use_smaller_model", "Use a smaller image model", "text", "SDXL or SD 1.5 in place of Flux.", "lower quality"),
 		},
@@ -61,7 +61,7 @@ var diffusionCards = []cause.Card{
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			does("lower_resolution", "Lower the resolution", "text", "In the interface that asks for the image; `--sdclamped 512` limits it for all to 512 x 512.", "less detail"),
-			does("vae_tiling", "Decode with TAESD", "text", "Tick Use TAE SD in the tab Image Gen (`--sdvaeauto`): decoding then takes very little.", "some detail"),
+			does("vae_tiling", "Decode with TAESD", "text", "Tick TAE SD in the tab Image Gen (`--sdvaeauto`): decoding then takes very little.", "some detail"),
 			does("use_lower_quant", "Use a quantised image model", "text", "Compress Weights in the tab Image Gen (`--sdquant`), or a Q4 GGUF.", "slight loss of quality"),
 		},
 		Sources: []string{"koboldcpp.py", koboldWiki},
@@ -74,7 +74,7 @@ var diffusionCards = []cause.Card{
 		Not:      "`--vae-tiling`, a smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update stable-diffusion.cpp", "text", "Builds since 30 November 2025 merge in less memory on Vulkan; those since 13 November can apply the LoRA at run time: `--lora-apply-mode at_runtime`.", "a download; somewhat slower steps"),
-			does("cpu_offload", "Start without `--offload-to-cpu`", "text", "If you set it: the model must then fit on the card. `--clip-on-cpu` and `--vae-on-cpu` (2026: `--backend te=cpu,vae=cpu`) may stay.", "VRAM"),
+			does("cpu_offload", "Start without `--offload-to-cpu`", "text", "If you set it: the model must then fit on the card. `--clip-on-cpu` and `--vae-on-cpu` (since mid-May 2026 `--backend te=cpu,vae=cpu`) may stay.", "VRAM"),
 			does("use_lower_quant", "Use a smaller file of the model, or one with the LoRA merged", "text", "A Q4_0 or Q8_0 GGUF of the model; or a checkpoint that has the LoRA in it already.", "some quality, or a download"),
 		},
 		Sources: append([]string{"stable-diffusion.cpp/docs/lora.md"}, diffusionSources...),
@@ -88,7 +88,7 @@ var diffusionCards = []cause.Card{
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
 			does("vae_tiling", "Turn on VAE tiling: `--vae-tiling`", "text", "Add `--vae-tiling` to your command. Or `--taesd` with its small decoder file: very little memory, less detail.", "faint seams at most"),
-			does("cpu_offload", "Offload weights to RAM, or run the VAE on the CPU", "text", "`--offload-to-cpu` keeps the weights of other models off the card while the VAE runs; `--backend vae=cpu` (versions before 2026: `--vae-on-cpu`) takes about a minute per image.", "slower"),
+			does("cpu_offload", "Offload weights to RAM, or run the VAE on the CPU", "text", "`--offload-to-cpu` keeps the weights of other models off the card while the VAE runs; `--backend vae=cpu` (builds before mid-May 2026: `--vae-on-cpu`) takes about a minute per image.", "slower"),
 			smallerPicture,
 			does("close_other_apps", "See what else is on the card", "text", "`nvidia-smi`, or the task manager: a model server such as Ollama may hold part of it.", "free"),
 		},
@@ -102,7 +102,7 @@ var diffusionCards = []cause.Card{
 		Figures:  pieceFigures,
 		Not:      "A smaller image, `--diffusion-fa`, `--vae-tiling`: the text encoder does not depend on them.",
 		Cures: []cause.Cure{
-			does("cpu_offload", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (versions before 2026: `--clip-on-cpu`).", "some seconds per prompt"),
+			does("cpu_offload", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (builds before mid-May 2026: `--clip-on-cpu`).", "some seconds per prompt"),
 			does("use_lower_quant", "Use a quantised text encoder", "text", "A GGUF of it (Q4_K or Q8_0) for `--t5xxl` or `--llm`.", "hardly any loss"),
 			does("upgrade_version", "Update stable-diffusion.cpp", "text", "The newest release from github.com/leejet/stable-diffusion.cpp/releases.", "a download"),
 		},
@@ -128,7 +128,7 @@ var diffusionCards = []cause.Card{
 		Means:    "The text encoder did not fit. T5 or the language model of newer image models is several GB, and it is needed only once for each prompt.",
 		Not:      "A smaller image: the text encoder does not depend on it.",
 		Cures: []cause.Cure{
-			does("cpu_offload", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (versions before 2026: `--clip-on-cpu`).", "some seconds per prompt"),
+			does("cpu_offload", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (builds before mid-May 2026: `--clip-on-cpu`).", "some seconds per prompt"),
 			does("use_lower_quant", "Use a quantised text encoder", "text", "A GGUF of it (Q4_K or Q8_0) for `--t5xxl` or `--llm`.", "hardly any loss"),
 		},
 		Sources: diffusionSources,
@@ -167,7 +167,7 @@ var diffusionCards = []cause.Card{
 		Cures: []cause.Cure{
 			offCard,
 			does("use_lower_quant", "Use quantised weights", "text", "A GGUF file (Q8_0, Q4_K) of the model, or `--type q8_0`, which converts it while it loads.", "slight loss of quality"),
-			does("fewer_gpu_layers", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (versions before 2026: `--clip-on-cpu`).", "some seconds per prompt"),
+			does("fewer_gpu_layers", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (builds before mid-May 2026: `--clip-on-cpu`).", "some seconds per prompt"),
 		},
 		Sources: diffusionSources,
 	},

@@ -36,7 +36,7 @@ var koboldCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: {asked} of KV cache did not fit on the card",
 		Means:   "The weights fit; the KV cache[[ for {context} tokens]] did not: {asked} was refused. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
 		Not:     "A smaller batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "Lower Context Size", "the model sees less of the story"), as("quantize_kv_cache", "Use an 8-bit KV cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
+		Cures:   []cause.Cure{as("lower_context", "Lower Context Size", "the model sees less of the story"), as("quantize_kv_cache", "Use an 8-bit KV cache (tab Tokens: Quantize KV Cache)", "hardly any loss; older versions then have no ContextShift"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{

@@ -81,7 +81,7 @@ var VLLMGaudi = program.Program{
 	},
 	Steps: steps{
 		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or a larger one (0.2) if the capture failed; `--enforce-eager` turns them off."),
-		"lower_max_batched_tokens": step.Paste("env", "export VLLM_PROMPT_BS_BUCKET_MAX=1   # prompts are warmed up and read one at a time"),
+		"lower_max_batched_tokens": step.Paste("env", "export VLLM_PROMPT_BS_BUCKET_MAX=1   # prompts are warmed up and read one at a time (the default of newer versions)"),
 		"quantize_kv_cache":        text("Start vLLM with `--quantization inc --kv-cache-dtype fp8_inc`; the model has to be calibrated for it once."),
 		"kill_stale_process":       step.Paste("shell", "hl-smi   # lists the processes on each card; end what is yours with: kill PID"),
 		"select_gpu":               step.Paste("env", "export HABANA_VISIBLE_DEVICES=1"),

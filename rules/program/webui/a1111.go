@@ -198,14 +198,14 @@ var SDNext = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode": func(*ledger.Case) []step.Step {
 			return []step.Step{
-				{Kind: "ui", Text: "Settings, Models & Loading: Model offload mode balanced, Offload GPU high watermark 0.5; sequential is slower and needs least"},
+				{Kind: "ui", Text: "Settings, Model Offloading (before August 2025 Models & Loading): Model offload mode balanced, Offload GPU high watermark 0.5; sequential is slower and needs least"},
 				{Kind: "text", Text: "Or at the start: webui.bat --medvram (Linux: ./webui.sh --medvram), on 4 GB --lowvram."},
 			}
 		},
-		"efficient_attention": step.Paste("ui", "Settings, Compute Settings: Attention optimization method: Scaled-Dot-Product; SDP options: Flash attention and Memory attention"),
-		"vae_tiling":          step.Paste("ui", "Settings, Variable Auto Encoder: VAE tiling, VAE slicing"),
+		"efficient_attention": step.Paste("ui", "Settings, Compute Settings: Attention method Scaled-Dot-Product; SDP kernels (older: options) Flash and Memory"),
+		"vae_tiling":          step.Paste("ui", "Settings, Variational Auto Encoder: VAE tiling, VAE slicing"),
 		"half_precision":      step.Paste("ui", "Settings, Compute Settings: Device precision type Auto; Force full precision off"),
-		"use_lower_quant":     step.Paste("ui", "Settings, Quantization Settings: tick Model and Text Encoder for one method; reload the model"),
+		"use_lower_quant":     step.Paste("ui", "Settings, Model Quantization (before August 2025 Quantization Settings): tick Model and TE for SDNQ; reload the model"),
 		"lower_resolution":    step.Paste("ui", "Lower width and height, batch size 1, no refine or hires pass; upscale afterwards in Process"),
 		"lower_batch_size":    step.Paste("ui", "Batch size 1; raise Batch count instead"),
 		"use_smaller_model":   smallerCheckpoint,

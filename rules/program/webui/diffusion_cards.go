@@ -324,7 +324,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Lower the resolution", Told: "Not above 512 x 512 for SD 1.5, 1024 x 1024 for SDXL; high resolution optimisation and ControlNets off; upscale afterwards.", Cost: "One more step."},
-			{Fix: "lowvram_mode", Title: "Set the VRAM cache to 0", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.2 on), then restart; 3.2 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Set the VRAM cache to 0", Told: "In `invokeai.yaml`, section Memory/Performance (Model Cache and Generation from 3.1 on), then restart; 3.1 and later `vram: 0` in place of max_vram_cache_size:", Kind: "config", Text: "max_vram_cache_size: 0\nsequential_guidance: true\nprecision: float16", Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "Update to InvokeAI 5.6 or later", Told: "It can load a model in part where the card is too small.", Cost: "A new installation."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v3.0.0/invokeai/app/services/config.py", "https://github.com/invoke-ai/InvokeAI/blob/v3.4.0/invokeai/app/services/config/config_default.py", invokeLowVRAM},
