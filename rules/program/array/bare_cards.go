@@ -165,7 +165,7 @@ var bareCards = []cause.Card{
 			{Fix: "stream_dataset", Title: "Make a shallow or partial clone", Told: "`git clone --depth 1 URL`, or `--filter=blob:none`; keep large files in Git LFS.", Cost: "No history at hand"},
 			calls.SwapBridge, calls.PageFile,
 		},
-		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.txt", "git/Documentation/config/core.txt"},
+		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.adoc", "git/Documentation/config/core.adoc"},
 	},
 	{
 		ID: "other/memory-while-reading", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: func(c *ledger.Case) bool { return readsWhole(c) != nil }, Figures: readsWhole,

@@ -87,10 +87,10 @@ var (
 			ID: "rsync/list", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "had no memory for its list of files",
-			Means:    "rsync keeps a list of files in RAM on both sides, some hundred bytes each. Since 3.0 it works through directories as it goes, unless an option needs the whole list first (`--delete-before`, `--delay-updates`, `-H` keeps all hard links), or one side is older; a single directory of millions of files is one list as well.",
+			Means:    "rsync keeps a list of files in RAM on both sides, some hundred bytes each. Since 3.0 it works through directories as it goes, unless an option needs the whole list first (`--delete-before`, `--delete-after`, `--delay-updates`; `-H` keeps all hard links), or one side is older; a single directory of millions of files is one list as well.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Copy one part of the tree at a time", Told: "A run for each top directory, or `--files-from` with parts of the list; a directory of millions of files as a tar stream.", Cost: "More runs"},
-				{Fix: "upgrade_version", Title: "Let it work directory by directory", Told: "3.0 or later on both sides; `--delete-during` in place of `--delete-before` and `--delete-after`; no `-H` if you can do without. From 3.2.3 `--max-alloc=0` lifts its own limit on one request.", Cost: "Free"},
+				{Fix: "upgrade_version", Title: "Let it work directory by directory", Told: "3.0 or later on both sides; `--delete-during` in place of `--delete-before` and `--delete-after`; no `-H` if you can do without. If the message names `--max-alloc` (3.2.2 and later; 1 GB for one request): `--max-alloc=16g`.", Cost: "Free"},
 				swap,
 			},
 			Sources: []string{"rsync/rsync.1.md", "rsync/NEWS.md"},

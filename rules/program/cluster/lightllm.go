@@ -20,17 +20,17 @@ var LightLLM = program.Program{
 	Name: "lightllm", Shown: "LightLLM", Rank: 80, Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Proofs:   []string{"lightllm.server", "lightllm/server/", "lightllm/common/", "lightllm/models/"},
 	Commands: []string{"lightllm.server.api_server"},
-	Sources:  program.Sources{lightllmArgs: "--mem_fraction --max_total_token_num --batch_max_tokens --max_req_total_len --running_max_req_size --tp"},
+	Sources:  program.Sources{"lightllm/lightllm/server/api_cli.py": "--mem_fraction --max_total_token_num --batch_max_tokens --max_req_total_len --running_max_req_size --tp"},
 	Remedies: map[string][]cause.Remedy{cause.BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.Helps}}},
 	Cards: append(slices.Clip(lightllmMore), []cause.Card{
 		{
 			ID: "lightllm/start", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"in init_model", "_init_weights", "load_hf_weights", "_init_mem_manager", "_check_mem_size", "_init_cudagraph", "in _init_kv_move_buffer"},
 			Cause: cause.ModelTooLarge, Weight: cause.Likely,
 			Headline: "did not start: weights and KV cache did not fit on the card",
-			Means:    "LightLLM loads the weights, then allocates its KV cache: up to `mem_fraction` of the card (0.9 unless set), or exactly `max_total_token_num` tokens. CUDA graphs come last. The traceback shows which it was: load_hf_weights the weights, mem_manager the cache, cudagraph the graphs.",
+			Means:    "LightLLM loads the weights, then allocates its KV cache: up to `mem_fraction` of the card (0.8 unless set; 0.9 before May 2026), or exactly `max_total_token_num` tokens. CUDA graphs come last. The traceback shows which it was: load_hf_weights the weights, mem_manager the cache, cudagraph the graphs.",
 			Not:      "Shorter prompts: the server had not started.",
 			Cures: []cause.Cure{
-				{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Told: "The KV cache becomes smaller. Remove `--max_total_token_num`, if you set it. Added to `python -m lightllm.server.api_server`:", Kind: "config", Text: "--mem_fraction 0.8 --running_max_req_size 32", Cost: "fewer tokens and requests at a time"},
+				{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Told: "The KV cache becomes smaller. Remove `--max_total_token_num`, if you set it. Added to `python -m lightllm.server.api_server`:", Kind: "config", Text: "--mem_fraction 0.7 --running_max_req_size 32", Cost: "fewer tokens and requests at a time"},
 				{Fix: "multi_gpu", Title: "If the weights alone fill it, use more cards", Told: "Or a quantised checkpoint.", Kind: "config", Text: "--tp 2", Cost: "needs more cards"},
 				{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 			},
@@ -41,13 +41,13 @@ var LightLLM = program.Program{
 			Said:  []string{"in forward", "prefill", "decode", "context_forward", "token_forward"},
 			Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory at a request",
-			Means:    "Weights and KV cache were in place; the activations of a batch of prompts did not fit beside them. `batch_max_tokens` limits the tokens of a batch, a sixth of all tokens unless set.",
+			Means:    "Weights and KV cache were in place; the activations of a batch of prompts did not fit beside them. `batch_max_tokens` limits the tokens of a batch: 16,384 unless set, in older versions a sixth of all tokens.",
 			Cures: []cause.Cure{
 				{Fix: "lower_max_batched_tokens", Title: "Lower `--batch_max_tokens`", Told: "Added to its command:", Kind: "config", Text: "--batch_max_tokens 4096", Cost: "long prompts wait"},
-				{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Kind: "config", Text: "--mem_fraction 0.8", Cost: "fewer tokens at a time"},
+				{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Kind: "config", Text: "--mem_fraction 0.7", Cost: "fewer tokens at a time"},
 				{Fix: "multi_gpu", Title: "Or use more cards", Kind: "config", Text: "--tp 2", Cost: "needs more cards"},
 			},
-			Sources: []string{lightllmArgs, "https://github.com/ModelTC/lightllm/blob/main/docs/ApiServerArgs.md"},
+			Sources: []string{lightllmArgs, "lightllm/lightllm/server/api_start.py"},
 		},
 	}...),
 }
@@ -61,7 +61,7 @@ var lightllmMore = []cause.Card{
 		Means:    "After weights and KV cache LightLLM computes one prompt of `batch_max_tokens` tokens, to see that it fits beside them. It did not[[: {asked} was needed, {free} was left]].",
 		Not:      "Fewer requests at a time: the trial is one prompt.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Told: "0.9 unless set; take `--max_total_token_num` out, if you set it. Added to `python -m lightllm.server.api_server`:", Kind: "config", Text: "--mem_fraction 0.8", Cost: "fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", Title: "Lower `--mem_fraction`", Told: "0.8 unless set (0.9 before May 2026); take `--max_total_token_num` out, if you set it. Added to `python -m lightllm.server.api_server`:", Kind: "config", Text: "--mem_fraction 0.7", Cost: "fewer tokens at a time"},
 			{Fix: "lower_max_batched_tokens", Title: "Or make the trial smaller", Told: "Longer prompts are then read in parts:", Kind: "config", Text: "--batch_max_tokens 4096", Cost: "slower long prompts"},
 			{Fix: "lower_context", Title: "Or accept shorter requests", Kind: "config", Text: "--max_req_total_len 8192", Cost: "longer requests are refused"},
 		},
@@ -74,7 +74,7 @@ var lightllmMore = []cause.Card{
 		Means:    "The weights are loaded; LightLLM then allocates the cache for all tokens at once, layer by layer: `max_total_token_num` tokens if that is set, otherwise up to `mem_fraction` of the card.[[ {asked} was refused with {free} free.]]",
 		Not:      "A smaller `--running_max_req_size`: the cache is counted in tokens.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Leave out `--max_total_token_num`", Told: "LightLLM then computes what fits (versions of late 2024 and later). In older ones halve it:", Kind: "config", Text: "--mem_fraction 0.85", Cost: "fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", Title: "Leave out `--max_total_token_num`", Told: "LightLLM then computes what fits (versions of late 2024 and later). In older ones halve it:", Kind: "config", Text: "--mem_fraction 0.7", Cost: "fewer tokens at a time"},
 			{Fix: "multi_gpu", Title: "Or use more cards", Kind: "config", Text: "--tp 2", Cost: "needs more cards"},
 			{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
 		},

@@ -82,7 +82,7 @@ var (
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the heap (-Xms, -Xmx)", Kind: "config", Text: "# config/jvm.options.d/heap.options\n-Xms4g\n-Xmx4g", Told: "Half of the RAM (or of the container's limit), 31g at most, both equal; Docker: `ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`. Then restart the node.", Cost: "Less for the file cache"},
 			{Fix: "lower_batch_size", Title: "Send smaller requests", Told: "Bulk requests of 5 to 15 MB, aggregations with a smaller `size`, no sorting or aggregating on text fields; `POST /_cache/clear?fielddata=true` frees field data now.", Cost: "More requests"},
-			{Fix: "lower_num_workers", Title: "Reduce the number of shards", Told: "`GET _cat/shards` and `GET _nodes/stats/breaker`: below 20 shards for each GB of heap; delete, shrink or merge old indices.", Cost: "Some work"},
+			{Fix: "lower_num_workers", Title: "Reduce the number of shards", Told: "`GET _cat/shards` and `GET _nodes/stats/breaker`: 20 shards at most for each GB of heap was the rule of version 7; delete, shrink or merge old indices.", Cost: "Some work"},
 		},
 		Sources: []string{"elasticsearch/server/src/main/java/org/elasticsearch/indices/breaker/HierarchyCircuitBreakerService.java", "https://www.elastic.co/guide/en/elasticsearch/reference/7.9/circuit-breaker.html"},
 	}}, "circuit_breaking_exception", "CircuitBreakingException")

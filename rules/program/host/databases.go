@@ -27,7 +27,7 @@ var PostgreSQL = program.Program{
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "Give the container more shared memory", Told: "Then create it again (`docker compose up -d`); `df -h /dev/shm` inside shows the size.", Own: true, Cost: "None; what is used counts as RAM"},
 			{Fix: "lower_parallel", Title: "Turn off parallel queries", Own: true, Cost: "Large queries are slower"},
-			{Fix: "lower_batch_size", Title: "Lower `work_mem`", Told: "It limits each hash or sort of each worker: `ALTER SYSTEM SET work_mem = '16MB';`", Cost: "Large sorts go to disk"},
+			{Fix: "lower_batch_size", Title: "Lower `work_mem`", Told: "It limits each hash or sort of each worker (4 MB unless set): if it is higher, `ALTER SYSTEM SET work_mem = '8MB';`", Cost: "Large sorts go to disk"},
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	}, {
@@ -36,7 +36,7 @@ var PostgreSQL = program.Program{
 		Headline: "was refused {asked} by the system in one query",
 		Means:    "The server asked the system for {asked} more, for the query after STATEMENT, and was refused: the machine had promised all that it may (`vm.overcommit_memory=2`), RAM and swap were full, or a limit on the process was reached. The memory contexts that the server's log lists before the error show what holds most.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Let a query take less", Told: "For this session; each sort, hash and parallel worker may take `work_mem`. Huge `array_agg`, `string_agg` or IN lists have no such bound: split the query.", Kind: "config", Text: "SET work_mem = '16MB';\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "Slower queries"},
+			{Fix: "lower_batch_size", Title: "Let a query take less", Told: "For this session; each sort, hash and parallel worker may take `work_mem`. Huge `array_agg`, `string_agg` or IN lists have no such bound: split the query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "Slower queries"},
 			{Fix: "raise_memory_limit", Title: "Check what the machine may promise", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "`Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
 			{Fix: "lower_num_workers", Title: "Allow fewer sessions", Told: "A lower `max_connections` with a pool (PgBouncer) before it: every session has memory of its own.", Cost: "Sessions wait"},
 		},
@@ -48,7 +48,7 @@ var PostgreSQL = program.Program{
 		Means:    "One server process got signal 9, nearly always from the kernel, because RAM or the container's limit was full; PostgreSQL then ends all sessions and recovers. \"Failed process was running\" shows what that session did, if the log has it; it is usually the one that held most.",
 		Not:      "A larger `shared_buffers`: it leaves less for sessions.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Let sessions take less", Told: "`work_mem` counts for each sort, hash and parallel worker: `ALTER SYSTEM SET work_mem = '16MB'; SELECT pg_reload_conf();`. Then fewer connections, through a pool (PgBouncer).", Cost: "Slower queries"},
+			{Fix: "lower_batch_size", Title: "Let sessions take less", Told: "`work_mem` (4 MB unless set) counts for each sort, hash and parallel worker; if it is higher: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`. Then fewer connections, through a pool (PgBouncer).", Cost: "Slower queries"},
 			{Fix: "raise_memory_limit", Title: "Check whether it was a limit or the machine", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h", Told: "\"Memory cgroup\": raise the container's limit. \"Out of memory\": the machine was full; see what else runs on it.", Cost: "A look is free"},
 			{Fix: "add_swap", Title: "On a server of its own: forbid overcommitting", Told: "`sudo sysctl vm.overcommit_memory=2`, with swap: a query then fails with an error instead of ending all sessions.", Cost: "Other programs may be refused memory"},
 		},

@@ -80,7 +80,7 @@ var sparkCards = []cause.Card{
 		Means:    "The container holds `spark.executor.memory` (the heap) and the overhead: 10 % of that, 384 MB at least, for shuffle buffers, Python workers, Netty and native libraries. Signal 9 means that the sum exceeded the container, or that the node was full. A full Java heap gives another error (\"Java heap space\").",
 		Not:      "Only a larger driver: an executor was lost.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Kind: "config", Text: "# more than today's, which is 10 % of spark.executor.memory by default\nspark.executor.memoryOverhead=3g\n# PySpark: spark.executor.pyspark.memory=2g", Told: "Kubernetes: `spark.kubernetes.memoryOverheadFactor` 0.4.", Cost: "Fewer executors on a node"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Kind: "config", Text: "# more than today's, which is 10 % of spark.executor.memory by default\nspark.executor.memoryOverhead=3g\n# PySpark: spark.executor.pyspark.memory=2g", Told: "On Kubernetes a share can stand in its place: `spark.kubernetes.memoryOverheadFactor=0.4`.", Cost: "Fewer executors on a node"},
 			{Fix: "lower_num_workers", Title: "Run fewer tasks per executor", Told: "Halve `spark.executor.cores`.", Cost: "Slower"},
 			{Fix: "lower_batch_size", Title: "Use smaller partitions", Told: "Double `spark.sql.shuffle.partitions`, or `repartition(n)`. If one task is far above the median in the stage's page, a key is skewed.", Cost: "More tasks"},
 		},

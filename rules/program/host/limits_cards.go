@@ -86,7 +86,7 @@ var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, caus
 
 var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, cause.Decisive,
 	"ended the instance above its memory limit[[ of {limit}]]",
-	"The instance exceeded its memory limit and was ended. Files that the program writes count too, because its file system is in memory, and all requests that an instance serves at once share it (80 by default).",
+	"The instance exceeded its memory limit and was ended. Files that the program writes count too, because its file system is in memory, and all requests that an instance serves at once share it (80 by default, deployed by gcloud 80 for each vCPU).",
 	"", "https://cloud.google.com/run/docs/configuring/memory-limits",
 	raise,
 	cause.Cure{Fix: "lower_parallel", Title: "Lower the concurrency", Kind: "shell", Text: "gcloud run services update SERVICE --concurrency 10   # requests at once; SERVICE: its name in the console", Cost: "More instances"},

@@ -157,7 +157,7 @@ var (
 	// QLoRA is the script of the paper.
 	QLoRA = program.Program{
 		Name: "qlora", Shown: "qlora.py", Work: "text-training", Edits: "code", Language: "python",
-		Sources: program.Sources{"qlora/README.md": "--full_finetune", "qlora/qlora.py": "--source_max_len --target_max_len --per_device_train_batch_size --gradient_accumulation_steps --max_memory_MB --bits --optim --gradient_checkpointing --eval_dataset_size --max_eval_samples --mmlu_source_max_len --do_mmlu_eval --bf16", "qlora/scripts/finetune.sh": "--per_device_eval_batch_size"},
+		Sources: program.Sources{"qlora/qlora.py": "--full_finetune --source_max_len --target_max_len --per_device_train_batch_size --gradient_accumulation_steps --max_memory_MB --bits --optim --gradient_checkpointing --eval_dataset_size --max_eval_samples --mmlu_source_max_len --do_mmlu_eval --bf16", "qlora/scripts/finetune.sh": "--per_device_eval_batch_size"},
 		Proofs:  []string{"/qlora.py", "qlora/scripts/", "qlora/qlora"},
 		Steps: spelling{
 			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`, its defaults; evaluation: `--per_device_eval_batch_size 1`."),

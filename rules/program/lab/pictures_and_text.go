@@ -108,17 +108,17 @@ var (
 	// MiniGPT4 is Vision-CAIR's.
 	MiniGPT4 = program.Program{
 		Name: "minigpt-4", Shown: "MiniGPT-4", Work: "text-inference", Edits: "flags", Language: "python",
-		Sources: program.Sources{"MiniGPT-4/README.md": "low_resource", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml": "batch_size_train"},
+		Sources: program.Sources{"MiniGPT-4/README.md": "low_resource", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml": "batch_size cc_sbu_align"},
 		Proofs:  []string{"minigpt4/", "MiniGPT-4/"},
 		Steps: spelling{
 			"load_in_8bit":      config("# eval_configs/minigpt4_eval.yaml\nmodel:\n  low_resource: True   # 8 bit: 7B 11.5 GB, 13B 23 GB"),
-			"lower_batch_size":  config("# train_configs/...yaml, run:\nbatch_size_train: 1\nbatch_size_eval: 1"),
+			"lower_batch_size":  config("# train_configs/...yaml\ndatasets:\n  cc_sbu_align:   # each data set of the file\n    batch_size: 4   # 12 in stage 2"),
 			"lower_context":     say("In the page: beam search 1, which is its default, and a new chat: images and turns stay in the prompt."),
 			"use_smaller_model": say("Vicuna 7B in place of 13B: 11.5 GB in place of 23."),
 		},
 		Cards: []cause.Card{
 			loadOf("minigpt-4", "By its README it takes 11.5 GB with 7B and 23 GB with 13B at 8 bit; with `low_resource: False` the language model takes twice that.", "", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
-			trainOf("minigpt-4", "The language model and the vision encoder are frozen, but on the card at 16 bit: 13B 26 GB, 7B 14 GB. `batch_size_train` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
+			trainOf("minigpt-4", "The language model and the vision encoder are frozen, but on the card at 16 bit: 13B 26 GB, 7B 14 GB. `batch_size` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
 			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: each is scaled to one size anyway.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
 		},
 	}

@@ -31,7 +31,7 @@ var cuMLCards = []cause.Card{
 		Means: "This is graphics memory, though Python says MemoryError. UMAP keeps the data, the k nearest neighbours of each row and a graph of them; the brute-force search for neighbours needs workspace besides. The message shows neither the size nor what else is on the card.",
 		Not:   "More RAM alone: nothing spills unless RMM is told to.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Build the graph in parts (`nn_descent`)", Cost: "slightly other neighbours", Told: "cuML 24.10 and later, `X` a NumPy array in RAM (a name of 2025 and later: `knn_n_clusters`); older ones: update first.", Kind: "python", Text: "UMAP(n_neighbors=15, build_algo=\"nn_descent\", build_kwds={\"nnd_n_clusters\": 8}).fit_transform(X, data_on_host=True)"},
+			{Fix: "stream_dataset", Title: "Build the graph in parts (`nn_descent`)", Cost: "slightly other neighbours", Told: "`X`: a NumPy array in RAM. Before 26.02 the name is `nnd_n_clusters` (24.10 and later), before 25.10 with `data_on_host=True` in the call as well.", Kind: "python", Text: "UMAP(n_neighbors=15, build_algo=\"nn_descent\", build_kwds={\"knn_n_clusters\": 8}).fit_transform(X)"},
 			fewerRows, rmmManaged, lookFirst,
 		},
 		Sources: []string{cumlDocs, "cuml/manifold/umap.pyx", "https://docs.rapids.ai/api/libcuml/legacy/structml_1_1graph__build__params_1_1graph__build__params"},

@@ -22,7 +22,7 @@ func roomyHeap(c *ledger.Case) bool {
 var DXVK = program.Program{
 	Name: "dxvk", Shown: "DXVK", Work: "rendering", Edits: "flags", Language: "cpp",
 	Proofs:  []string{"DxvkMemoryAllocator", "dxvk::DxvkError", "info:  DXVK: v", "DxvkAdapter:"},
-	Sources: program.Sources{"Proton/README.md": "PROTON_FORCE_LARGE_ADDRESS_AWARE PROTON_USE_WINED3D", "dxvk/dxvk.conf": "d3d9.evictManagedOnUnlock dxgi.maxDeviceMemory"},
+	Sources: program.Sources{"Proton/README.md": "PROTON_FORCE_LARGE_ADDRESS_AWARE PROTON_USE_WINED3D", "dxvk/dxvk.conf": "dxgi.maxDeviceMemory", "https://github.com/doitsujin/dxvk/blob/v1.10.3/dxvk.conf": "d3d9.evictManagedOnUnlock"},
 	Cards: []cause.Card{
 		{
 			ID: "dxvk/address-space", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"}, If: roomyHeap,
@@ -32,7 +32,7 @@ var DXVK = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update DXVK, or use another layer", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris); they need Vulkan 1.3, so GeForce 600 and 700 end at 1.10.3. Direct3D 8: use the d3d8 of DXVK instead of d8vk. For comparison: `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
 				{Fix: "raise_memory_limit", Title: "Allow 4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
-				{Fix: "lower_resolution", Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
+				{Fix: "lower_resolution", Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9 with DXVK 1.10.3 and older: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
 				{Fix: "restart_session", Title: "If it fails after hours: restart the game now and then", Cost: "Free"},
 			},
 			Figures: heapFigures,

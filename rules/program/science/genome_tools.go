@@ -74,7 +74,7 @@ var (
 		Headline: "had not enough RAM for a block of the database",
 		Means:    "It takes about six times the block size in GB, `-b` in billions of letters (2 by default): 12 GB; `--sensitive` modes use larger indexes, and many hits per query need more.",
 		Cures: []cause.Cure{
-			do("lower_batch_size", "Lower `-b`, raise `-c`", "slower", "`-b 0.5 -c 4` (`--block-size`, `--index-chunks`)."),
+			do("lower_batch_size", "Lower `-b`, raise `-c`", "slower", "`-b 0.5 -c 8` (`--block-size`, `--index-chunks`)."),
 			do("lower_num_workers", "Use fewer threads and targets", "slower", "`-p 8 -k 25`."),
 			do("cpu_offload", "Put temporary files on disk", "slower", "`--tmpdir /scratch`, not /dev/shm, which is RAM."),
 		},
