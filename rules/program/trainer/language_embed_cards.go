@@ -94,7 +94,7 @@ var embedCards = []cause.Card{
 		"", "sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size, or compute it in pieces", Told: "Halve `per_device_train_batch_size`. With MultipleNegativesRankingLoss the cached loss keeps the batch at the memory of `mini_batch_size`:", Kind: "python", Text: "loss = CachedMultipleNegativesRankingLoss(model, mini_batch_size=16)\nargs = SentenceTransformerTrainingArguments(\"out\", fp16=True)   # bf16 from RTX 30 on; with your other arguments", Cost: "About 20 % slower."},
 		cause.Cure{Fix: "lower_context", Title: "Shorten the texts (max_seq_length)", Kind: "python", Text: "model.max_seq_length = 256", Cost: "What comes after is not learned."},
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (5.x), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (3.0.1 and later), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
 }
 
 var flagCards = []cause.Card{
