@@ -98,7 +98,7 @@ var ColossalAI = program.Program{
 var SentenceTransformers = program.Program{
 	Name: "sentence-transformers", Script: "sentence-transformers-script", Shown: "Sentence Transformers", Rank: 63,
 	Work: "embedding", Edits: "code", Language: "python",
-	Sources: program.Sources{"sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py": "mini_batch_size"},
+	Sources: program.Sources{"sentence-transformers/sentence_transformers/sentence_transformer/losses/cached_multiple_negatives_ranking.py": "mini_batch_size"},
 	Proofs:  []string{"sentence_transformers/"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: embedWork, cause.ContextTooLong: embedWork, cause.OversizedAllocation: embedWork,

@@ -54,7 +54,7 @@ func wholeModel(c *ledger.Case) bool {
 }
 
 var diffusersLean = cause.Cure{
-	Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, 8-bit Adam and bf16", Cost: "About a third slower.",
+	Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, bf16 and, where the script has it, 8-bit Adam", Cost: "About a third slower.",
 	Steps: diffusersAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_accumulation_steps", Value: "4"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--use_8bit_adam"}, step.Change{Flag: "--mixed_precision", Value: "bf16"}),
 }
 

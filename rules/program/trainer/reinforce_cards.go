@@ -65,7 +65,7 @@ var verlCards = []cause.Card{
 		Later:    "Resume from the last complete checkpoint: the one being written may be partial.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save less, and less often (save_contents, save_freq)", Told: "Leave out `hf_model`: it gathers the whole model on rank 0. Older releases have `checkpoint.contents`, which decides about hf_model only. Add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' \\\ncritic.checkpoint.save_contents='[\"model\"]' \\\ntrainer.save_freq=100", Cost: "Without the optimizer a run cannot be resumed exactly."},
-			{Fix: "raise_memory_limit", Title: "Turn off the offload to RAM, if the cards have room", Told: "Set to False: `param_offload` and `optimizer_offload` under `actor_rollout_ref.actor.fsdp_config` and `critic.model.fsdp_config`. Without room on the cards you need more nodes or more RAM.", Cost: "Memory of the cards."},
+			{Fix: "raise_memory_limit", Title: "Turn off the offload to RAM, if the cards have room", Told: "Set to False: `param_offload` and `optimizer_offload` under `actor_rollout_ref.actor.fsdp_config` and `critic.model.fsdp_config` (newer: `critic.fsdp`). Without room on the cards you need more nodes or more RAM.", Cost: "Memory of the cards."},
 			{Fix: "upgrade_version", Title: "If it grows from save to save: update verl", Kind: "shell", Text: "pip install -U verl", Cost: "Names of settings may have changed."},
 		},
 		Sources: []string{"verl/verl/utils/checkpoint/fsdp_checkpoint_manager.py", "verl/docs/advance/checkpoint.rst", "https://github.com/verl-project/verl/issues/1335", "https://github.com/verl-project/verl/issues/1964"},
