@@ -76,7 +76,7 @@ var Ultralytics = program.Program{
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
 	Steps: spelling{
-		"lower_batch_size":  say("Halve `batch` (default 16) in `model.train(...)` or the command `yolo`; `batch=-1` measures the card and picks a size."),
+		"lower_batch_size":  say("Halve `batch` (default 16) in `model.train(...)` or the command `yolo`; `batch=-1` measures the card and picks a size (one card only)."),
 		"lower_resolution":  say("Lower `imgsz` (default 640; 416 needs less than half) and, if it is set, leave out `multi_scale`."),
 		"lower_num_workers": say("Pass `workers=2` and `cache=False`, or `cache=\"disk\"`; `cache=True` keeps every decoded image in system memory."),
 		"mixed_precision":   say("Keep `amp=True`, the default."),

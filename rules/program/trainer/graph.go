@@ -49,7 +49,7 @@ var DGL = program.Program{
 	Sources: program.Sources{"dgl/python/dgl/dataloading/dataloader.py": "use_uva batch_size device"},
 	Proofs:  []string{"-packages/dgl/", "dgl/python/dgl/", "dgl._ffi", "base.DGLError"},
 	Steps: spelling{
-		"lower_batch_size":  step.Paste("python", "sampler = dgl.dataloading.NeighborSampler([15, 10])\nloader = dgl.dataloading.DataLoader(graph, train_nodes, sampler, batch_size=1024, shuffle=True,\n                                    device=\"cuda\", use_uva=True)   # graph stays in system memory"),
+		"lower_batch_size":  step.Paste("python", "sampler = dgl.dataloading.NeighborSampler([15, 10])\nloader = dgl.dataloading.DataLoader(graph, train_nodes.to(\"cuda\"), sampler, batch_size=1024, shuffle=True,\n                                    device=\"cuda\", use_uva=True)   # graph stays in system memory"),
 		"use_smaller_model": say("Halve the hidden size or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":    step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(blocks, features)"),
 	},

@@ -15,7 +15,7 @@ var Torchtune = program.Program{
 	Sources: program.Sources{"torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml": "batch_size gradient_accumulation_steps enable_activation_checkpointing enable_activation_offloading tokenizer.max_seq_len optimizer_in_bwd", "torchtune/README.md": "--nproc_per_node --config"},
 	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run full_", "tune run lora_", "tune run qat_", "tune run --n", "tune run knowledge_", "tune run generate", "tune run eleuther_"},
 	Steps: spelling{
-		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8"),
+		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8   # 1 with optimizer_in_bwd: True"),
 		"lower_context":          say("Set `tokenizer.max_seq_len` in the `tune run` command, such as `tokenizer.max_seq_len=2048`; null, the default, takes samples of any length."),
 		"gradient_checkpointing": config("enable_activation_checkpointing: True\nenable_activation_offloading: True   # with it, saves more, slower"),
 		"optimizer_8bit":         config("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5"),
@@ -31,13 +31,13 @@ var Torchtune = program.Program{
 var Swift = program.Program{
 	Name: "ms-swift", Shown: "ms-swift",
 	Work: "text-training", Edits: "flags", Language: "python",
-	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit"},
+	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels"},
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
-		"lower_context":          say("Lower `--max_length`, such as `--max_length 2048`: longer samples are dropped or cut as `--truncation_strategy` says. For vision models `MAX_PIXELS=1003520` before the command saves more."),
-		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`; for the vision tower add `--vit_gradient_checkpointing true`."),
-		"lower_resolution":       say("Set `MAX_PIXELS=1003520` (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`) before the command; the default is 16384 x 28 x 28 pixels an image."),
+		"lower_context":          say("Lower `--max_length`, such as `--max_length 2048`: longer samples are dropped or cut as `--truncation_strategy` says. For vision models fewer pixels save more: `MAX_PIXELS=1003520` before the command (Qwen-VL), `--max_pixels 1003520` (others)."),
+		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`, the default; if the vision part is trained (`--freeze_vit false`) also `--vit_gradient_checkpointing true`."),
+		"lower_resolution":       say("Set `MAX_PIXELS=1003520` (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`) before the command (Qwen2-VL and 2.5-VL; the default is 16384 x 28 x 28 pixels an image). Other models: `--max_pixels 1003520`; they have no limit of their own."),
 		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of cards; one card: `zero2_offload`."),
 		"offload_optimizer":      say("Add `--deepspeed zero3_offload`."),
 		"load_in_4bit":           say("Add `--quant_method bnb --quant_bits 4`."),
@@ -53,9 +53,9 @@ var Megatron = program.Program{
 	Name: "megatron", Shown: "Megatron-LM", Rank: 66,
 	Work: "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{
-		"Megatron-LM/megatron/training/arguments.py":                  "--recompute-activations --optimizer-cpu-offload --use-distributed-optimizer --seq-length --use-precision-aware-optimizer",
+		"Megatron-LM/megatron/training/arguments.py":                  "--recompute-activations --optimizer-cpu-offload --use-distributed-optimizer --seq-length --use-precision-aware-optimizer --micro-batch-size",
 		"Megatron-LM/megatron/core/transformer/transformer_config.py": "--recompute-granularity --recompute-method --recompute-num-layers",
-		"Megatron-LM/megatron/core/model_parallel_config.py":          "--micro-batch-size --tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --sequence-parallel",
+		"Megatron-LM/megatron/core/model_parallel_config.py":          "--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --sequence-parallel",
 	},
 	Proofs: []string{"megatron/core/", "megatron/training/", "Megatron-LM/", "megatron/legacy/"},
 	Steps: spelling{
@@ -63,7 +63,7 @@ var Megatron = program.Program{
 		"lower_context":          say("Split long sequences over cards with `--context-parallel-size 2`, or lower `--seq-length`."),
 		"gradient_checkpointing": say("Add `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1` (least memory), or `--recompute-activations` (cheaper, saves less)."),
 		"shard_training":         say("Double `--tensor-model-parallel-size` (within one machine, with `--sequence-parallel`) or `--pipeline-model-parallel-size`, and add `--use-distributed-optimizer`."),
-		"offload_optimizer":      say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer`)."),
+		"offload_optimizer":      say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer` and `--use-distributed-optimizer`)."),
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:         {{Fix: "shard_training", Fit: cause.Cures}, {Fix: "offload_optimizer", Fit: cause.MayHelp}, {Fix: "use_smaller_model", Fit: cause.LastResort}},
@@ -98,7 +98,7 @@ var ColossalAI = program.Program{
 var SentenceTransformers = program.Program{
 	Name: "sentence-transformers", Script: "sentence-transformers-script", Shown: "Sentence Transformers", Rank: 63,
 	Work: "embedding", Edits: "code", Language: "python",
-	Sources: program.Sources{"sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py": "mini_batch_size"},
+	Sources: program.Sources{"sentence-transformers/sentence_transformers/sentence_transformer/losses/cached_multiple_negatives_ranking.py": "mini_batch_size"},
 	Proofs:  []string{"sentence_transformers/"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: embedWork, cause.ContextTooLong: embedWork, cause.OversizedAllocation: embedWork,

@@ -63,7 +63,7 @@ var torchtuneCards = []cause.Card{
 		"A step holds activations and logits of `batch_size` samples. `tokenizer.max_seq_len` is null by default, so the longest sample decides.[[ {asked} would be the logits of {tokens128} tokens in 32 bit with the vocabulary of Llama 3.]][[ This process holds {mine} of {total}.]] Full training also takes 12 to 16 bytes per parameter[[ ({full} for {model} at 16)]]; a LoRA far less.",
 		"", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
 		cause.Cure{Fix: "lower_context", Title: "Limit the sample length, turn on activation checkpointing", Told: "Add to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learned."},
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "With `optimizer_in_bwd=True` (full training on one card) the accumulation has to stay 1.", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
 		cause.Cure{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model (QLoRA)", Told: "`tune ls` lists recipes and configs; use the config of your model that ends in `_qlora_single_device`.", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
 }
 
@@ -71,11 +71,11 @@ var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
 		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part: the images are too large",
-		Means: "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default an image may have up to 16384 x 28 x 28 pixels (12.8 million).",
+		Means: "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default an image of Qwen2-VL and 2.5-VL may have up to 16384 x 28 x 28 pixels (12.8 million).",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command: about a million pixels an image. The names with FPS and VIDEO are for video.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
+			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command: about a million pixels an image. The names with FPS and VIDEO are for video. Other models than Qwen-VL take `--max_pixels 1003520` instead.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
 			{Fix: "efficient_attention", Title: "Use flash attention", Told: "Add `--attn_impl flash_attn` (pip install flash-attn).", Cost: "None; usually faster."},
-			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing in the vision part", Told: "Add `--vit_gradient_checkpointing true`, or freeze it: `--freeze_vit true`.", Cost: "Slower steps."},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing in the vision part", Told: "If that part is trained (`--freeze_vit false`): add `--vit_gradient_checkpointing true`, or freeze it, as by default.", Cost: "Slower steps."},
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md"},
 	},
@@ -96,7 +96,7 @@ var swiftCards = []cause.Card{
 		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides; the tokens of images count too, and logits add tokens x vocabulary.[[ {asked} would be the logits of {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ This process holds {mine} of {total}.]]",
 		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
 		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "Add to `swift sft`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
-		cause.Cure{Fix: "lower_context", Title: "Shorten the samples (--max_length)", Told: "For vision models also put `MAX_PIXELS=1003520` before the command.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
+		cause.Cure{Fix: "lower_context", Title: "Shorten the samples (--max_length)", Told: "For vision models also limit the pixels: `MAX_PIXELS=1003520` before the command (Qwen-VL), or `--max_pixels 1003520`.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
 		cause.Cure{Fix: "shard_training", Title: "Train a 4-bit LoRA, or shard with ZeRO-3", Told: "One card: `--quant_method bnb --quant_bits 4`. Several: `--deepspeed zero3` with `NPROC_PER_NODE` = the number of cards.", Cost: "Little quality, or communication between the cards."}),
 }
 
@@ -107,9 +107,9 @@ var megatronCards = []cause.Card{
 		Means: "It failed in the buffers of gradients and optimizer. Weights, gradients and optimizer take 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] Tensor x pipeline parallel size decides how many parameters a card holds.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Split the model further, shard the optimizer", Told: "Double tensor or pipeline parallel size; on 8 cards for example:", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
-			{Fix: "offload_optimizer", Title: "Keep the optimizer in system memory (RAM)", Told: "Add `--optimizer-cpu-offload --use-precision-aware-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "offload_optimizer", Title: "Keep the optimizer in system memory (RAM)", Told: "Add `--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 		},
-		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/docs/source/api-guide/dist_optimizer.md"},
+		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/megatron/core/optimizer/__init__.py", "Megatron-LM/docs/user-guide/features/dist_optimizer.md"},
 	},
 	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
 		"Micro-batch x sequence length[[ ({length} here)]] decides, not the global batch. With pipeline parallelism the first stage holds the activations of as many micro-batches as there are stages, so it fills up first.[[ This process holds {mine} of {total}.]]",

@@ -73,7 +73,7 @@ var embedCards = []cause.Card{
 			{Fix: "kill_stale_process", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) == 0 }, Title: "See what holds the card, and give it less memory", Cost: "free", Steps: whoHolds, Told: "A language model server: a shorter context or fewer layers on the card (llama.cpp `-c`, `-ngl`), a lower `--gpu-memory-utilization` (vLLM), or stop it while you index. End what is old and yours."},
 			{Fix: "select_gpu", Title: "Use another card", Cost: "needs one", Told: "`device=\"cuda:1\"` in the same place."},
 		},
-		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.mdx"},
+		Sources: []string{"sentence-transformers/sentence_transformers/sentence_transformer/model.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.mdx"},
 	},
 	{
 		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
@@ -87,14 +87,14 @@ var embedCards = []cause.Card{
 			{Fix: "lower_context", Title: "Shorten the texts (max_seq_length)", Told: "Or split long texts into passages first; that usually makes search better.", Kind: "python", Text: "model.max_seq_length = 512", Cost: "What comes after is not in the vector."},
 			{Fix: "half_precision", Title: "Load the model in 16 bit", Kind: "python", Text: "model = SentenceTransformer(name, model_kwargs={\"torch_dtype\": \"float16\"})   # name: as in your call; or model.half()", Cost: "Hardly any quality."},
 		},
-		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py"},
+		Sources: []string{"sentence-transformers/sentence_transformers/sentence_transformer/model.py"},
 	},
-	textStep("sentence-transformers/step", []string{"sentence_transformers/trainer.py", "sentence_transformers/losses/", "sentence_transformers/SentenceTransformer.py"},
+	textStep("sentence-transformers/step", []string{"sentence_transformers/trainer.py", "sentence_transformers/losses/", "sentence_transformers/SentenceTransformer.py", "sentence_transformers/base/trainer.py", "sentence_transformers/sentence_transformer/"},
 		"A sample is usually two or three texts (pairs, triplets), and all texts of a batch are padded to the longest one. Batch size x length decides.[[ This process holds {mine} of {total}.]]",
-		"", "sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py",
+		"", "sentence-transformers/sentence_transformers/sentence_transformer/losses/cached_multiple_negatives_ranking.py",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size, or compute it in pieces", Told: "Halve `per_device_train_batch_size`. With MultipleNegativesRankingLoss the cached loss keeps the batch at the memory of `mini_batch_size`:", Kind: "python", Text: "loss = CachedMultipleNegativesRankingLoss(model, mini_batch_size=16)\nargs = SentenceTransformerTrainingArguments(\"out\", fp16=True)   # bf16 from RTX 30 on; with your other arguments", Cost: "About 20 % slower."},
 		cause.Cure{Fix: "lower_context", Title: "Shorten the texts (max_seq_length)", Kind: "python", Text: "model.max_seq_length = 256", Cost: "What comes after is not learned."},
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (5.x), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (3.0.1 and later), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
 }
 
 var flagCards = []cause.Card{

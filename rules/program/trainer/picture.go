@@ -88,7 +88,7 @@ var DiffusersTrain = program.Program{
 		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` where the script has it. If that is not enough, start it with accelerate and a DeepSpeed ZeRO-2 config that offloads the optimizer."),
 		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
 		"lower_resolution":       say("Lower `--resolution`: half of it needs about a quarter for activations."),
-		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes)."),
+		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes; textual_inversion.py and train_unconditional.py do not have it)."),
 		"mixed_precision":        say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
 		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` where the script has it; PyTorch 2 does as much by itself."),
 		"use_lower_quant":        say("Train the LoRA variant of the script instead of the full model: the base stays frozen in 16 bit."),

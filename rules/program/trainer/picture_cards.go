@@ -26,8 +26,9 @@ var diffusersScripts = []string{
 
 // diffusersAdds is the log's own command with options changed, else a line of
 // them.
-func diffusersAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
+func diffusersAdds(all ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
+		changes := slices.DeleteFunc(slices.Clone(all), func(x step.Change) bool { return lacking(c, x.Flag) })
 		for _, script := range diffusersScripts {
 			if own := step.Typed(c, script); own != nil {
 				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(c, own, changes...)}}
@@ -37,13 +38,23 @@ func diffusersAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
 	}
 }
 
+// diffusersLack are scripts and the options that they do not have.
+var diffusersLack = [][2]string{{"textual_inversion.py", "--use_8bit_adam"}, {"train_unconditional.py", "--use_8bit_adam --gradient_checkpointing"}, {"train_cogvideox_lora.py", "--resolution"}}
+
+// lacking: the script that ran does not have the option.
+func lacking(c *ledger.Case, flag string) bool {
+	return slices.ContainsFunc(diffusersLack, func(x [2]string) bool {
+		return slices.Contains(strings.Fields(x[1]), flag) && (step.Typed(c, x[0]) != nil || slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.HasSuffix(f.File, x[0]) }))
+	})
+}
+
 // wholeModel: the script that failed is not one for LoRAs already.
 func wholeModel(c *ledger.Case) bool {
 	return !slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.Contains(f.File, "lora") })
 }
 
 var diffusersLean = cause.Cure{
-	Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, 8-bit Adam and bf16", Cost: "About a third slower.",
+	Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, bf16 and, where the script has it, 8-bit Adam", Cost: "About a third slower.",
 	Steps: diffusersAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_accumulation_steps", Value: "4"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--use_8bit_adam"}, step.Change{Flag: "--mixed_precision", Value: "bf16"}),
 }
 
@@ -119,8 +130,8 @@ var diffusersTrainCards = []cause.Card{
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory while it made validation images",
 		Means: "The validation images did not fit: for them the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt`, and make images from the checkpoints afterwards.", Cost: "No images while it trains."},
-			{Fix: "lower_batch_size", Title: "Make one validation image (--num_validation_images 1)", Told: "The default is 4.", Cost: "Fewer to judge by."},
+			{Fix: "restart_session", Title: "Train without validation images", Told: "Leave out `--validation_prompt` (train_text_to_image.py: `--validation_prompts`), and make images from the checkpoints afterwards.", Cost: "No images while it trains."},
+			{Fix: "lower_batch_size", Title: "Make one validation image (--num_validation_images 1)", Told: "The default is 4; train_text_to_image.py makes one for each prompt instead.", Cost: "Fewer to judge by."},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
@@ -141,7 +152,7 @@ var diffusersTrainCards = []cause.Card{
 		ID: "diffusers-train/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
 		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in the optimizer",
 		Means:   "Adam's values did not fit: 8 bytes for each trained parameter, made in the first step. SDXL's whole UNet has 2.6 billion parameters: 20 GB.",
-		Cures:   []cause.Cure{{Fix: "optimizer_8bit", Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
+		Cures:   []cause.Cure{{Fix: "optimizer_8bit", If: func(c *ledger.Case) bool { return !lacking(c, "--use_8bit_adam") }, Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
 	},
 	pictureStep("diffusers-train/step", []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "train_instruct_pix2pix", "train_textual_inversion", "textual_inversion.py"},

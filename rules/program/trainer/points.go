@@ -79,14 +79,14 @@ var smallObservations = cause.Cure{
 var baselinesCards = []cause.Card{{
 	ID: "stable-baselines3/rollout-buffer", Kinds: ramGone, Said: []string{"on_policy_algorithm.py", "rollout_buffer"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its rollout buffer in system memory (RAM)",
-	Means: "PPO and A2C keep the observations of one rollout in RAM, in 32 bit: n_steps x environments x the numbers of an observation x 4 bytes. Each environment of a SubprocVecEnv is also a process with its own memory.",
+	Means: "PPO and A2C keep the observations of one rollout in RAM: n_steps x environments x the numbers of an observation x 4 bytes (from 2.7.1 on 1 byte for images). Each environment of a SubprocVecEnv is also a process with its own memory.",
 	Not:   "`buffer_size`: PPO and A2C have none.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower n_steps or the number of environments", Told: "Half of either is half of the buffer; fewer environments also mean fewer processes. Where the model is made:", Kind: "python", Text: "model = PPO(\"CnnPolicy\", env, n_steps=256)   # half of yours (PPO's default: 2048), with your other arguments", Cost: "Noisier updates; fewer environments are slower."},
 		smallObservations,
 		{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file or swap", Told: "A browser, a game, an old python process. On Windows: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory.", Cost: "Free; slow while it is used."},
 	},
-	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/ppo/ppo.py"},
+	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/ppo/ppo.py", "stable-baselines3/docs/misc/changelog.md"},
 }, {
 	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"}, Unsaid: []string{"on_policy_algorithm.py", "rollout_buffer"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in system memory (RAM)", Figures: replay,

@@ -51,7 +51,7 @@ var verlCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_max_num_seqs", Title: "Generate fewer sequences at once", Told: "Halve it again if it comes back. Add to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64", Cost: "slower rollouts, same results"},
 			{Fix: "raise_gpu_memory_utilization", Title: "Give the cache a larger share (gpu_memory_utilization)", Told: "The default is 0.5. Raise it by 0.1 at a time: the trainer needs the rest.", Kind: "config", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.6", Cost: "less for training"},
-			{Fix: "upgrade_version", Title: "Enlarge the pool (swap_space), or move to vLLM V1", Told: "`+actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space=16` takes 16 GiB of RAM for each card (an older verl has no such key: `swap_space=16` in the `LLM(` call of its vllm_rollout). V1 needs none; update verl and vLLM together, to versions that verl supports.", Cost: "RAM, or an update to test"},
+			{Fix: "upgrade_version", Title: "Enlarge the pool (swap_space), or move to vLLM V1", Told: "`++actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space=16` takes 16 GiB of RAM for each card (an older verl has no such key: `swap_space=16` in the `LLM(` call of its vllm_rollout). V1 needs none; update verl and vLLM together, to versions that verl supports.", Cost: "RAM, or an update to test"},
 		},
 		Later:   "Resume from the last checkpoint.",
 		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
@@ -65,7 +65,7 @@ var verlCards = []cause.Card{
 		Later:    "Resume from the last complete checkpoint: the one being written may be partial.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save less, and less often (save_contents, save_freq)", Told: "Leave out `hf_model`: it gathers the whole model on rank 0. Older releases have `checkpoint.contents`, which decides about hf_model only. Add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' \\\ncritic.checkpoint.save_contents='[\"model\"]' \\\ntrainer.save_freq=100", Cost: "Without the optimizer a run cannot be resumed exactly."},
-			{Fix: "raise_memory_limit", Title: "Turn off the offload to RAM, if the cards have room", Told: "Set to False: `param_offload` and `optimizer_offload` under `actor_rollout_ref.actor.fsdp_config` and `critic.model.fsdp_config`. Without room on the cards you need more nodes or more RAM.", Cost: "Memory of the cards."},
+			{Fix: "raise_memory_limit", Title: "Turn off the offload to RAM, if the cards have room", Told: "Set to False: `param_offload` and `optimizer_offload` under `actor_rollout_ref.actor.fsdp_config` and `critic.model.fsdp_config` (newer: `critic.fsdp`). Without room on the cards you need more nodes or more RAM.", Cost: "Memory of the cards."},
 			{Fix: "upgrade_version", Title: "If it grows from save to save: update verl", Kind: "shell", Text: "pip install -U verl", Cost: "Names of settings may have changed."},
 		},
 		Sources: []string{"verl/verl/utils/checkpoint/fsdp_checkpoint_manager.py", "verl/docs/advance/checkpoint.rst", "https://github.com/verl-project/verl/issues/1335", "https://github.com/verl-project/verl/issues/1964"},
@@ -123,7 +123,7 @@ var verlCards = []cause.Card{
 		Means:    enginesShare + ". It failed in a rollout[[; {mine} of {total} was this worker's]].[[ {asked} would be the probabilities of {tokens152} tokens in 32 bit with the vocabulary of Qwen; these grow with the sequences at once.]]",
 		Not:      "ppo_micro_batch_size_per_gpu: it does not change the rollout.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Generate fewer sequences and tokens at a time", Told: "Add to your command (with the hf rollout: `actor_rollout_ref.rollout.micro_batch_size=1`):", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64 actor_rollout_ref.rollout.max_num_batched_tokens=4096 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1", Cost: "Slower generation."},
+			{Fix: "lower_batch_size", Title: "Generate fewer sequences and tokens at a time", Told: "Add to your command (with the hf rollout: `++actor_rollout_ref.rollout.micro_batch_size=1`):", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64 actor_rollout_ref.rollout.max_num_batched_tokens=4096 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1", Cost: "Slower generation."},
 			{Fix: "lower_gpu_memory_utilization", Title: "Give the engine a smaller share", Told: smallerShare.Told, Kind: "config", Text: smallerShare.Text, Cost: smallerShare.Cost},
 			offloadActor,
 		},
@@ -136,9 +136,9 @@ var openrlhfCards = []cause.Card{
 		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
-		Means:    "With `--colocate_all_models` vLLM runs on the trainer's cards. Its share counts against the whole card and is 0.95 by default, while the trainer keeps its own memory.[[ {free} of {total} was free.]]",
+		Means:    "With `--colocate_all_models` (newer: `--train.colocate_all`) vLLM runs on the trainer's cards. Its share counts against the whole card and is 0.95 by default, while the trainer keeps its own memory.[[ {free} of {total} was free.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share, and let both sleep in turn", Told: "Newer releases spell them with a dot: `--vllm.gpu_memory_utilization`, `--vllm.enable_sleep`.", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share, and let both sleep in turn", Told: "Newer releases spell them with a dot: `--vllm.gpu_memory_utilization`, `--vllm.enable_sleep`, `--ds.enable_sleep`.", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "Add `--adam_offload` (newer: `--ds.adam_offload`).", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 			{Fix: "shard_training", Title: "Shard the trainer's weights (ZeRO-3)", Told: "Set `--zero_stage 3` (newer: `--ds.zero_stage 3`).", Cost: "Communication between the cards."},
 		},

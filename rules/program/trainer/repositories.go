@@ -81,7 +81,7 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the rays and points at a time (--chunk, --netchunk)", Cost: "slower; the same images", Told: "Add `--chunk 4096 --netchunk 16384` to your command; 1024 and 4096 if that fails. It continues from the last checkpoint."},
 				{Fix: "lower_parallel", Title: "Or render only after training", Cost: "no images in between", Told: "`--i_video 1000000 --i_testset 1000000` while it trains, then `--render_only`: nothing of the training lies on the card then."},
-				freeOthers, {Fix: "lower_resolution", Title: "Or render at half the size", Cost: "detail", Told: "`--render_factor 2` (video and `--render_only`), `--half_res` (Blender scenes) or a larger `--factor` (LLFF)."},
+				freeOthers, {Fix: "lower_resolution", Title: "Or render at half the size", Cost: "detail", Told: "`--render_factor 2` (with `--render_only`), `--half_res` (Blender scenes) or a larger `--factor` (LLFF)."},
 			},
 			Sources: []string{"nerf-pytorch/run_nerf.py"},
 		}, stepCard("nerf-pytorch/step", []string{"run_nerf.py", "run_nerf_helpers.py"},

@@ -72,12 +72,12 @@ var nerfWork = []cause.Remedy{
 var StyleGAN = program.Program{
 	Name: "stylegan", Shown: "StyleGAN",
 	Work: "image-generation", Edits: "flags", Language: "python",
-	Sources: program.Sources{"stylegan3/train.py": "--batch --batch-gpu --cbase --cmax --gpus --workers --metrics --snap --mbstd-group", "stylegan3/dataset_tool.py": "--resolution"},
+	Sources: program.Sources{"stylegan3/train.py": "--batch --batch-gpu --cbase --cmax --gpus --workers --metrics --snap --mbstd-group", "stylegan3/dataset_tool.py": "--resolution", "stylegan2-ada-pytorch/dataset_tool.py": "--width --height"},
 	Proofs:  []string{"dnnlib/util.py", "training/networks_stylegan", "torch_utils/ops/upfirdn2d", "torch_utils/ops/conv2d_", "stylegan3/", "stylegan2-ada-pytorch/"},
 	Steps: spelling{
-		"lower_batch_size":  say("Add `--batch-gpu=4` (then 2): gradients are accumulated to `--batch`, the result stays the same."),
-		"lower_resolution":  say("Make the data set again at half the size: dataset_tool.py with `--resolution`, such as `--resolution=512x512` for images of 1024."),
-		"use_smaller_model": say("Add `--cbase=16384` (default 32768): it halves the feature maps."),
+		"lower_batch_size":  say("StyleGAN3: add `--batch-gpu=4` (then 2): gradients are accumulated to `--batch`, the result stays the same. StyleGAN2-ADA does not have it: half of your `--batch` there."),
+		"lower_resolution":  say("Make the data set again at half the size: dataset_tool.py with `--resolution`, such as `--resolution=512x512` for images of 1024 (StyleGAN2-ADA: `--width=512 --height=512`)."),
+		"use_smaller_model": say("StyleGAN3: add `--cbase=16384` (default 32768): it halves the feature maps. StyleGAN2-ADA: `spec.fmaps = 0.5` in its train.py, as it has by itself below 512 pixels."),
 		"lower_num_workers": say("Add `--workers=1`."),
 	},
 	Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: ganWork, cause.TrainingStateTooLarge: ganWork, cause.ModelTooLarge: ganWork},

@@ -65,10 +65,8 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
-		Means: "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
-		Cures: []cause.Cure{
-			{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages,
-		},
+		Means:   "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
+		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
 	{
@@ -126,10 +124,10 @@ var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
-		Means:   "splatfacto keeps all training images on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 images on it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
+		Means:   "splatfacto keeps all training images on the card: width x height x 3 bytes each, 6 MB at 1920 x 1080, and four times that in 32 bit (early releases, and methods that leave `cache-images-type` at float32). With more than 500 images it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
-		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
+		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py", "nerfstudio/nerfstudio/configs/method_configs.py"},
 	},
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
@@ -150,7 +148,7 @@ var nerfCards = []cause.Card{
 
 var ganCards = []cause.Card{
 	stepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
-		"`--batch` is divided by the cards, and all of that share goes through at once unless `--batch-gpu` says less. The regularisation steps need more than the others.",
+		"`--batch` is divided by the cards, and all of that share goes through at once unless `--batch-gpu` (StyleGAN3) says less. The regularisation steps need more than the others.",
 		"--workers: they use system memory (RAM).", "stylegan3/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "lower_resolution"}),
 }

@@ -21,9 +21,9 @@ var nemoCards = []cause.Card{
 	{
 		ID: "nemo/transducer", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"modules/rnnt.py", "RNNTJoint", "joint_after_projection", "rnnt_loss", "losses/rnnt"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory in the transducer's joint network", Figures: joint,
-		Means: "The joint computes a score for every frame x every text position x every word piece, usually the largest tensor: samples x time x text x vocabulary x 4 bytes.[[ {asked} would be {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With fuse_loss_wer it works on fused_batch_size samples at a time (16 in the recipes), otherwise on the whole batch. The longest recordings decide.",
+		Means: "The joint computes a score for every frame x every text position x every word piece, usually the largest tensor: samples x time x text x vocabulary x 4 bytes.[[ {asked} would be {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With fuse_loss_wer it works on fused_batch_size samples at a time (4 in most recipes, 16 in older ones), otherwise on the whole batch. The longest recordings decide.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4` to the command (then 1); the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
+			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=2` to the command (then 1); the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
 			{Fix: "lower_context"},
 			{Fix: "mixed_precision"},
 		},
@@ -34,7 +34,7 @@ var nemoCards = []cause.Card{
 		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory while transcribing",
 		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card even at batch 1.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Use local attention", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Hardly any quality; FastConformer models only."},
+			{Fix: "lower_context", Title: "Use local attention", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Little quality; Conformer and FastConformer models only."},
 			{Fix: "lower_batch_size", Title: "Transcribe in chunks", Kind: "text", Text: "Use the scripts of examples/asr/asr_chunked_inference, or cut the file at pauses into pieces of some minutes. With several files pass `batch_size=1` first.", Cost: "Words at the cuts may suffer."},
 		},
 		Sources: []string{"NeMo/examples/asr/asr_chunked_inference", "NeMo/docs/source/asr/results.rst"},
@@ -68,13 +68,9 @@ var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a batch of --max-tokens",
-		Means: "A batch did not fit. fairseq prints a table for every card, then tries to skip the batch and continue. \"CUDA OOMs\" in the table counts how often this has happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch of one card, padding included (audio: samples).",
-		Not:   "More cards: each gets `--max-tokens` of its own.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "mixed_precision"},
-			{Fix: "lower_context"},
-		},
+		Means:   "A batch did not fit. fairseq prints a table for every card, then tries to skip the batch and continue. \"CUDA OOMs\" in the table counts how often this has happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch of one card, padding included (audio: samples).",
+		Not:     "More cards: each gets `--max-tokens` of its own.",
+		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "mixed_precision"}, {Fix: "lower_context"}},
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
 	stepCard("fairseq/step", []string{"fairseq/trainer.py", "fairseq/tasks/", "fairseq_cli/train.py"},

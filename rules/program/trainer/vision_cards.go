@@ -120,10 +120,8 @@ var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory although it had moved a function to the CPU", Figures: filled,
-		Means: "The card had run out before: \"Attempting to copy inputs\" means that Detectron2 computes one function in RAM instead, most often the matching of boxes in a crowded image. Then a step that cannot move failed.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"},
-		},
+		Means:   "The card had run out before: \"Attempting to copy inputs\" means that Detectron2 computes one function in RAM instead, most often the matching of boxes in a crowded image. Then a step that cannot move failed.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
+		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"}},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "https://github.com/facebookresearch/detectron2/issues/2595"}, Solved: 1,
 	},
 	stepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/"},

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	validationMeans = "It failed in validation. Validation during training uses TWICE the training batch, and in early epochs very many weak boxes go into non-maximum suppression (NMS).[[ {mine} of {full} is this program's own: closing others gains little.]]"
+	validationMeans = "It failed in validation. Validation during training uses TWICE the training batch (once for oriented boxes), and in early epochs very many weak boxes go into non-maximum suppression (NMS).[[ {mine} of {full} is this program's own: closing others gains little.]]"
 	cacheMeans      = "The images are cached in RAM, decoded: width x height x 3 bytes each after scaling, usually several times the size of their files. 10,000 images of 640 x 640 are 11 GiB. With several cards each rank fills a cache of its own. System memory (RAM) ran out, not the graphics card's."
 )
 
@@ -31,7 +31,7 @@ var yolov5Cards = []cause.Card{
 		Means: cacheMeans,
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Leave out `--cache`, or use `--cache disk`: it writes the same arrays as .npy files beside the images.", Cost: "The first epoch is slower."},
+			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Leave out `--cache`, or use `--cache disk`: it writes the decoded images, at full size, as .npy files beside them.", Cost: "The first epoch is slower."},
 			{Fix: "lower_num_workers"},
 			{Fix: "add_swap"},
 		},
@@ -48,7 +48,7 @@ var yolov5Cards = []cause.Card{
 func crowd(c *ledger.Case) map[string]string {
 	out := filled(c)
 	out["objects"], out["batch"] = "", ""
-	if !c.Near("select_candidates_in_gts") {
+	if !c.Near("bbox_deltas") { // later releases compare without them
 		return out
 	}
 	all := ledger.Requested(c) / (8400 * 16)
@@ -60,18 +60,18 @@ func crowd(c *ledger.Case) map[string]string {
 
 var ultralyticsCards = []cause.Card{
 	{
-		ID: "ultralytics/assigner", Kinds: refused, Said: []string{"in TaskAlignedAssigner, using CPU", "TaskAlignedAssigner", "select_candidates_in_gts", "get_pos_mask", "get_box_metrics"},
+		ID: "ultralytics/assigner", Kinds: refused, Said: []string{"in TaskAlignedAssigner, using CPU", "TaskAlignedAssigner", "select_candidates_in_gts", "bbox_deltas", "get_pos_mask", "get_box_metrics"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out in its assigner: an image with very many objects", Figures: crowd,
 		Means: "The assigner compares every grid point with every object: batch x the objects of the FULLEST image x 8,400 points (at 640 pixels).[[ {asked} is what {objects} objects make at batch {batch}.]] One crowded image is enough, so it can fail at any step.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size (batch)", Kind: "text", Text: "In `model.train(...)` or the command `yolo`; the default is 16. It halves this matrix and the activations.", Cost: "Slower; gradients are accumulated to 64 either way."},
-			{Fix: "upgrade_version", Title: "Update Ultralytics", Told: "From 8.3.30 on it tries again on the CPU (slow); releases since summer 2026 need a fraction of the memory.", Kind: "shell", Text: "pip install --upgrade ultralytics", Cost: "None, as a rule."},
+			{Fix: "upgrade_version", Title: "Update Ultralytics", Told: "From 8.3.30 on it tries again on the CPU (slow, and until July 2026 it often failed there too); releases since September 2026 need less and try again image by image on the card.", Kind: "shell", Text: "pip install --upgrade ultralytics", Cost: "None, as a rule."},
 			{Fix: "lower_resolution", Title: "Cut crowded images into tiles", Kind: "text", Text: "Tile the images with hundreds of objects (`wc -l labels/train/*.txt | sort -n | tail`: one line is one object), or lower `imgsz`: 416 has 42 % of the grid points of 640.", Cost: "Objects on the edges are cut."},
 		},
-		Sources: []string{"ultralytics/ultralytics/utils/tal.py", "https://github.com/ultralytics/ultralytics/pull/17515", "https://github.com/ultralytics/ultralytics/pull/25240", "https://github.com/ultralytics/ultralytics/pull/25990"}, Solved: 2,
+		Sources: []string{"ultralytics/ultralytics/utils/tal.py", "https://github.com/ultralytics/ultralytics/pull/17515", "https://github.com/ultralytics/ultralytics/pull/25016", "https://github.com/ultralytics/ultralytics/pull/25240", "https://github.com/ultralytics/ultralytics/pull/25990"}, Solved: 2,
 	},
 	{
-		ID: "ultralytics/results-kept", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"inference results will accumulate in RAM", "stream=True"}, If: func(c *ledger.Case) bool { return c.Near("inference results will accumulate in RAM") },
+		ID: "ultralytics/results-kept", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"results will accumulate in RAM", "stream=True"}, If: func(c *ledger.Case) bool { return c.Near("results will accumulate in RAM") },
 		Cause: cause.RetainedMemory, Weight: cause.Decisive, Headline: "kept the results of every frame until memory was full",
 		Means: "Its own warning says so: without `stream=True`, predict() returns a list of all results, each with its original frame. A frame of 1920 x 1080 is 6 MB: 1,000 frames are 6 GB, and masks come on top.",
 		Cures: []cause.Cure{
@@ -87,7 +87,7 @@ var ultralyticsCards = []cause.Card{
 		Means: cacheMeans,
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Pass `cache=False`, or `cache=\"disk\"`: it writes the same arrays as .npy files beside the images.", Cost: "The first epoch is slower."},
+			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Pass `cache=False`, or `cache=\"disk\"`: it writes the decoded images, at full size, as .npy files beside them.", Cost: "The first epoch is slower."},
 			{Fix: "lower_num_workers", Title: "Use fewer workers (workers=2)", Kind: "text", Text: "The default is 8 for each card, and each worker holds batches of its own.", Cost: "The card may wait for data."},
 			{Fix: "add_swap"},
 		},
@@ -99,13 +99,13 @@ var ultralyticsCards = []cause.Card{
 		Means: validationMeans,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size: validation halves with it"},
-			{Fix: "restart_session", Title: "Validate after training (val=False)", Told: "Train with `val=False`, then:", Kind: "text", Text: "`yolo val model=runs/detect/train/weights/last.pt data=data.yaml batch=1` (your own paths)", Cost: "No metrics between the epochs, and no best.pt chosen by them."},
+			{Fix: "restart_session", Title: "Validate only after the last epoch (val=False)", Told: "What is trained is saved by then, but for that epoch. A validation of its own can use batch 1:", Kind: "text", Text: "`yolo val model=runs/detect/train/weights/last.pt data=data.yaml batch=1` (your own paths)", Cost: "No metrics between the epochs, and no best.pt chosen by them."},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"ultralytics/ultralytics/engine/trainer.py", "https://github.com/ultralytics/ultralytics/issues/7030"},
 	},
 	stepCard("ultralytics/step", []string{"ultralytics/engine/trainer.py", "ultralytics/nn/", "ultralytics/utils/loss.py"},
-		"Memory grows with batch x imgsz squared, and with the size of the model (n, s, m, l, x). Mixed precision is on by default. The GPU_mem column of the progress lines shows whether memory jumped at one step (a crowded image) or was full from the first.",
-		"`workers` and `cache`: they use system memory (RAM).", "ultralytics/ultralytics/cfg/default.yaml",
+		"Memory grows with batch x imgsz squared, and with the size of the model (n, s, m, l, x). Mixed precision is on by default. From 8.4.13 on, with one card, it halves the batch by itself in the first epoch, three times at most. The GPU_mem column of the progress lines shows whether memory jumped at one step (a crowded image) or was full from the first.",
+		"`workers` and `cache`: they use system memory (RAM).", "ultralytics/ultralytics/engine/trainer.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}),
 }

@@ -147,7 +147,7 @@ var loopCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size, by frames x labels", Cost: "slower", Told: "Half the batch size[[ ({batch})]], or batches whose frames x labels stay below a limit; sort by length."},
 			{Fix: "lower_context", Title: "Drop or cut the longest recordings", Cost: "what is longer is not trained on", Told: "Above 15 or 20 seconds: half the length takes a quarter. More subsampling in the encoder (4 to 8 times) shortens the frames."},
-			{Fix: "efficient_attention", Title: "Or use a loss that never makes all of it", Cost: "some rewriting", Told: "`fast_rnnt.rnnt_loss_pruned` computes the joint only near the best path; `torchaudio.functional.rnnt_loss` needs no log_softmax before it (`fused_log_softmax=True`)."},
+			{Fix: "efficient_attention", Title: "Or use a loss that never makes all of it", Cost: "some rewriting", Told: "`fast_rnnt.rnnt_loss_pruned` computes the joint only near the best path; `torchaudio.functional.rnnt_loss` (deprecated since 2.8) needs no log_softmax before it (`fused_log_softmax=True`)."},
 		},
 		Figures: cures.Scene, Sources: []string{"https://github.com/danpovey/fast_rnnt", "https://docs.pytorch.org/audio/stable/generated/torchaudio.functional.rnnt_loss.html"},
 	},

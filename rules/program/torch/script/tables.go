@@ -172,11 +172,11 @@ var tableCards = []cause.Card{
 		Means:    "`to_dense_adj` makes a number for every pair of nodes, for the whole graph at once: {asked} at 32 bit is about {side} nodes squared. It counts up to the largest index in `edge_index`, so ids with gaps make it larger than the graph.[[ This program held {mine} of {total} before.]]",
 		Not:      "A smaller batch size: the whole graph is written out first. 16 bit: still {half}.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Pass parts of the graph instead of the whole", Cost: "each part is a model of its own", Told: "10,000 nodes take 0.4 GiB, 20,000 1.5, often several times. PyTorch Geometric 2.0 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
+			{Fix: "stream_dataset", Title: "Pass parts of the graph instead of the whole", Cost: "each part is a model of its own", Told: "10,000 nodes take 0.4 GiB, 20,000 1.5, often several times. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
 			{Fix: "fix_shape", Title: "Compare the largest id with the number of nodes", Cost: "a minute", Told: "If it is far above, number the nodes from 0 without gaps.", Kind: "python", Text: "e = data.edge_index   # data: the graph that you pass\nprint(data.num_nodes, int(e.max()) + 1, e.unique().numel())"},
 			{Fix: "efficient_attention", Title: "Use a method that works on edges", Cost: "another method", Told: "One that rebuilds the whole adjacency always needs this matrix; methods on neighbours, attributes or sampled edges do not."},
 		},
-		Figures: tableFigures, Sources: []string{"pytorch_geometric/torch_geometric/utils/to_dense_adj.py", "pytorch_geometric/torch_geometric/data/data.py"},
+		Figures: tableFigures, Sources: []string{"pytorch_geometric/torch_geometric/utils/_to_dense_adj.py", "pytorch_geometric/torch_geometric/data/data.py"},
 	},
 	{
 		ID: "pytorch/made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, dense), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -187,7 +187,7 @@ var tableCards = []cause.Card{
 			{Fix: "fix_shape", If: when.All(ofGraph, when.Not(inTorch)), Title: "Keep it sparse", Cost: "none", Told: "In place of that line; then `torch.sparse.mm(adj, x)` where the model multiplies by it (`@`, `matmul`):", Kind: "python", Text: "m = adj.tocoo()   # adj: the scipy matrix before todense() or toarray()\nindex = torch.tensor([m.row.tolist(), m.col.tolist()])\nadj = torch.sparse_coo_tensor(index, torch.tensor(m.data).float(), m.shape).to(device)"},
 			{Fix: "fix_shape", If: inTorch, Title: "Leave out the call, and multiply with torch.sparse.mm", Cost: "none", Told: "`torch.sparse.mm(adj, x)` takes the sparse tensor (adj: yours) in place of `adj @ x`; PyTorch Geometric: pass `edge_index` to its layers."},
 			{Fix: "stream_dataset", If: when.Not(when.Any(ofGraph, inTorch)), Title: "Make only the rows of a batch dense", Cost: "hardly slower", Kind: "python", Text: "rows = torch.from_numpy(x[i:i + 256].toarray()).float().to(device)   # in the training loop; x: the sparse matrix (csr)"},
-			{Fix: "efficient_attention", If: ofGraph, Title: "Or use layers that take edges", Cost: "some rewriting", Told: "PyTorch Geometric's `GCNConv` and DGL's `GraphConv` take an edge list and never make the matrix."},
+			{Fix: "efficient_attention", If: ofGraph, Title: "Or use layers that take edges", Cost: "some rewriting", Told: "PyTorch Geometric's `GCNConv` takes an edge list and DGL's `GraphConv` a graph; neither makes the matrix."},
 			{Fix: "stream_dataset", If: ofGraph, Title: "Or train on parts of the graph", Cost: "noisier gradients", Told: "Sampled neighbours or clusters of a few thousand nodes: half the nodes take a quarter."},
 			{Fix: "use_smaller_model", If: when.Not(ofGraph), Title: "Or use fewer columns", Cost: "little", Told: "`max_features=20000` in a vectorizer, or `TruncatedSVD` of scikit-learn to a few hundred."},
 		},
