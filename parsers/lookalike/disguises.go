@@ -40,6 +40,10 @@ var disguises = []disguise{
 	},
 	{trouble: trouble{"process_limit", []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread", "Thread creation failed: Resource temporarily unavailable", "what(): Resource temporarily unavailable", "failed to create new OS thread", "failed to spawn thread", "unable to allocate necessary resources for OMP thread", "std::system_error: Resource temporarily unavailable"}, "The system refused a new thread or process: most likely a limit on their number is reached (`ulimit -u`, or the container's pids limit), not RAM.", "Start fewer: `export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1`, and fewer workers; `ps -eLf | wc -l` counts what runs. Or raise the limit: `ulimit -u` (nproc in /etc/security/limits.conf), a container's `--pids-limit -1`, a service's `TasksMax`. If neither is near its limit, the stack of each thread does not fit: `ulimit -s 8192`, `ulimit -v unlimited`."}, when: not(denied)},
 	{
+		trouble: trouble{"rank_ended", []string{"Killing subprocess "}, "A rank ended, and DeepSpeed's launcher ended the others. The line with its return code, and the reason above it, are not here.", "Look for `exits with return code =` below. -9 is a kill, nearly always by the kernel because RAM was full (`sudo dmesg -T | grep -i 'killed process'` on the host): with `offload_optimizer` the state of Adam takes 12 bytes of RAM a parameter, whatever the batch. Another code: the rank's own traceback stands further up."},
+		quoted:  true, when: func(m text.Message) bool { return nothingElseFailed(m) && !m.Mentions("traceback(", "returncode=") },
+	},
+	{
 		trouble:  trouble{"scheduler_limit", []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION", "job killed: walltime", "TERM_RUNLIMIT"}, "The scheduler ended the job for its time limit or for another job, not for memory.", "Ask for more time (`#SBATCH --time=`, `#PBS -l walltime=`, `#BSUB -W`), or save checkpoints and continue from the last."},
 		explains: []fact.Kind{fact.ShellKilled, fact.RankKilled, fact.WorkerKilled},
 	},
@@ -51,7 +55,7 @@ var disguises = []disguise{
 		},
 	},
 	{
-		trouble:  trouble{"javascript_heap", []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed"}, "Node.js reached the limit of its own heap; the machine and the card may have plenty.", "Raise the limit before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`). If it fills that too, something in the program grows: update it, or process less at a time."},
+		trouble:  trouble{"javascript_heap", []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed"}, "Node.js reached the limit of its own heap; the machine and the card may have plenty.", "Raise the limit before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`; in a Dockerfile `ENV NODE_OPTIONS=--max-old-space-size=8192` above the step that builds). If it fills that too, something in the program grows: update it, or process less at a time."},
 		explains: []fact.Kind{fact.ShellKilled},
 	},
 	{

@@ -17,7 +17,8 @@ var vllmArguments = []text.Wording{
 	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
 	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
 	text.On("with config: model=", arguments("model=", vllmConfig)),
-	text.On("vLLM API server version", vllmStart), text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
+	text.On("vLLM API server version", func(m text.Message) int { text.Says(fact.Start)(m); return vllmVersion(m) }), // what failed before is of an earlier start
+	text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
 	text.On("vllm serve", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)), text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
 	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
@@ -101,12 +102,6 @@ var modelArguments = []string{"model", "model_tag", "model_path", "model_id"}
 
 func model(m text.Message, name string) {
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
-}
-
-// vllmStart: what failed before a server's first line is of an earlier start.
-func vllmStart(m text.Message) int {
-	text.Says(fact.Start)(m)
-	return vllmVersion(m)
 }
 
 var vllmVersion, serverRelease = text.SaysVersion("vllm_version", text.NewPattern(`(?:version|engine\(v)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)), text.NewPattern(`(?:inference:|sglang:v?|lmdeploy:v?|sglang==|lmdeploy==)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)`) // of an image, of pip, of check_env
