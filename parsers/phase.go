@@ -32,9 +32,9 @@ func PhaseOf(f *fact.Facts) string {
 }
 
 // trains: a script or function of the reader's own, by the words of its name:
-// train_controlnet.py, run_pretraining.
+// train_controlnet.py, run_pretraining, feature_loss.
 func trains(x fact.Code) bool {
-	return x.Own && named(x, "train", "training", "trainer", "pretrain", "pretraining", "finetune", "finetuning")
+	return x.Own && named(x, "train", "training", "trainer", "pretrain", "pretraining", "finetune", "finetuning", "loss", "losses")
 }
 
 // prepares: a function that makes or loads something before any step.

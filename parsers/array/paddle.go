@@ -7,7 +7,7 @@ import (
 
 // Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
 var Paddle = parser("paddle", nil,
-	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 300, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
+	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 560, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
 	// allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
@@ -34,7 +34,7 @@ var (
 	// memory is only 280.000000MB." 1.x and 2.0 do not say what was allocated; 1.5
 	// has "Cannot allocate 512.0MB GPU memory, available memory is 280.0MB". A sum
 	// of all in the process, of which the pool is part.
-	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
+	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)(?:.{0,260}?flags_fraction_of_gpu_memory_to_useis(?<utilization>0\.\d{1,4})now)?`)
 	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
 	// allocating <= available failed, 10513462067 > 1369702144".
 	paddleChunk = text.NewPattern(`availablefailed,(?<requested_bytes>\d{1,18})(?:>|\\u003e)(?<free_bytes>\d{1,18})`)

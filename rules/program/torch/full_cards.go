@@ -258,6 +258,9 @@ func besides(c *ledger.Case) map[string]string {
 	figures["outside"] = "CUDA itself (usually 300 to 600 MiB), and a desktop, a browser, another notebook or an old run"
 	if cures.Listed(c) {
 		figures["outside"] = "the processes that the message lists"
+		if listed := cures.ListedBytes(c); listed < c.Others.Bytes*4/5 {
+			figures["outside"] = "the processes that the message lists (" + units.Amount(listed) + "), and what it cannot see: a desktop, another container"
+		}
 	}
 	figures["table"], figures["its"] = "", "its"
 	if cures.Listed(c) || c.Others.Bytes > 2*units.GiB {
