@@ -138,16 +138,6 @@ var EndListed = cause.Cure{Fix: "kill_stale_process", If: Listed}
 
 func Listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
 
-// ListedBytes is what the listed processes hold beside this one.
-func ListedBytes(c *ledger.Case) (sum int64) {
-	for _, p := range c.F().OtherProcesses {
-		if !p.Own && p.PID != c.OurPID {
-			sum += p.Bytes
-		}
-	}
-	return sum
-}
-
 // LookAround is the same where it is a desktop rather than another run.
 var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
 

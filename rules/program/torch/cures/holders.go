@@ -53,3 +53,13 @@ func BeforeStart(c *ledger.Case) []step.Step {
 func ownScript(c *ledger.Case) bool {
 	return c.Signal("notebook") == nil && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Own })
 }
+
+// ListedBytes is what the listed processes hold beside this one.
+func ListedBytes(c *ledger.Case) (sum int64) {
+	for _, p := range c.F().OtherProcesses {
+		if !p.Own && p.PID != c.OurPID {
+			sum += p.Bytes
+		}
+	}
+	return sum
+}
