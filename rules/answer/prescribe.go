@@ -12,7 +12,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/era"
-	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -92,8 +91,7 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 		case p.Name == "":
 		case p.Name == name:
 			library = p.Script != ""
-		case name == "vllm" && vllm.HandsOn(p.Name), c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba) && p.Work == "text-training" && p.Steps["raise_gpu_memory_utilization"] == nil && p.Steps["lower_gpu_memory_utilization"] == nil:
-			// its words are for the training, not for the engine that it starts
+		case slices.ContainsFunc(own, func(q *program.Program) bool { return q.Name == name && q.Starts != nil && q.Starts(c, p) }):
 		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID }) && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
 			app = p
 		}

@@ -58,6 +58,9 @@ type Program struct {
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program
+	// Starts reports that another program starts this one, so that its cards speak
+	// there, too: how their readers set its options is known here.
+	Starts func(c *ledger.Case, by *Program) bool
 	// Numbers say what the bytes are that it was refused. They are tried on every
 	// case, so each looks at the kind of the failure first.
 	Numbers []explain.Reading

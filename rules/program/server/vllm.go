@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -24,6 +25,7 @@ var VLLM = program.Program{
 	Name: "vllm", Shown: "vLLM", Rank: 80,
 	Proofs:   []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"}, // worker/model_runner.py, to 0.6
 	Commands: []string{"vllm"},
+	Starts:   vllm.StartedBy,
 	Units:    []string{"vllm", "vllm-openai", "vllm-server"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Sources: program.Sources{

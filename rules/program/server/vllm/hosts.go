@@ -1,7 +1,9 @@
 package vllm
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 )
 
@@ -67,9 +69,14 @@ var hosts = map[string]launch.Host{
 	},
 }
 
-// HandsOn: a program starts vLLM, and how its reader sets vLLM's options is known
-// here, not among its own steps.
-func HandsOn(program string) bool { _, ok := hosts[program]; return ok && program != "xinference" }
+// StartedBy: a program starts vLLM, and how its reader sets vLLM's options is known
+// here, not among its own steps; or it is a trainer without a step for the share, and
+// its words are for the training, not for the engine that it starts.
+func StartedBy(c *ledger.Case, by *program.Program) bool {
+	_, known := hosts[by.Name]
+	trainer := by.Work == "text-training" && by.Steps["raise_gpu_memory_utilization"] == nil && by.Steps["lower_gpu_memory_utilization"] == nil
+	return known && by.Name != "xinference" || trainer && c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
+}
 
 // Share is the part of a card that vLLM takes under another program unless told
 // otherwise.
