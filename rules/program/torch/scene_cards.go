@@ -102,7 +102,7 @@ var figureCards = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece on its {card} card",
-		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole. The log does not show which.[[ {as}]]",
+		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
@@ -123,10 +123,10 @@ var figureCards = []cause.Card{
 		}), neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not show which.",
+		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
-		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
-		Sources:  []string{allocatorSource, memoryFAQ},
+		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape}, Figures: room.Piece,
+		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),

@@ -132,13 +132,9 @@ var samCards = []cause.Card{
 	{
 		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "SamAutomaticMaskGenerator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the masks of a batch of points",
-		Means: "The image was encoded. The masks did not fit: points_per_batch (64) x 3 masks at the full size of the image, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1 GiB.",
-		Not:   "Fewer points_per_side: each batch stays as large.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "lower_resolution"},
-			{Fix: "use_smaller_model"},
-		},
+		Means:   "The image was encoded. The masks did not fit: points_per_batch (64) x 3 masks at the full size of the image, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1 GiB.",
+		Not:     "Fewer points_per_side: each batch stays as large.",
+		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "use_smaller_model"}},
 		Sources: []string{"segment-anything/segment_anything/automatic_mask_generator.py", "https://github.com/facebookresearch/segment-anything/issues/351", "https://github.com/facebookresearch/segment-anything/issues/490"}, Solved: 2,
 	},
 	{
