@@ -129,7 +129,7 @@ func Crowded(c *Case) bool {
 // is free was looked up after the refusal.
 func Roomy(c *Case) bool {
 	f := c.F()
-	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) && !brimful(c)
+	return c.Free.Has() && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) && !brimful(c)
 }
 
 // brimful: under 5 % of the card is free.

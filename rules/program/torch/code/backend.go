@@ -12,9 +12,12 @@ import (
 
 // ForBackend turns a text written for NVIDIA into the names of the case's
 // backend: the monitor, the variables, what the driver keeps to itself and
-// PyTorch's functions. ROCm builds keep torch.cuda and "cuda". Variables of
-// PyTorch's allocator are [AllocConf]'s.
+// PyTorch's functions. ROCm builds keep torch.cuda and "cuda". Where the log is
+// from Windows, what holds "on Windows" simply holds.
 func ForBackend(c *ledger.Case, text string) string {
+	if c.Windows() {
+		text = hereIsWindows().Replace(text)
+	}
 	if c.Backend == "" || c.Backend == "cuda" || c.Backend == "cpu" {
 		return text
 	}
@@ -37,6 +40,12 @@ func ForBackend(c *ledger.Case, text string) string {
 	}
 	return names.Replace(text)
 }
+
+// hereIsWindows takes out that something is so on Windows.
+var hereIsWindows = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("On Windows: enlarge", "Enlarge", "Possible: on Windows, ", "Possible: ", "On Windows every GiB", "Every GiB",
+		"On Windows the same message", "The same message", "On Windows and WSL the driver", "The driver", "On Windows swap is the page file: ", "")
+})
 
 // drivers are what sentences call CUDA where they mean the card's driver.
 var drivers = []string{

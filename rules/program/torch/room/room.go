@@ -64,6 +64,13 @@ func Which(c *ledger.Case) string {
 	return "The log does not show which."
 }
 
+// FreeAboveTotal: more is free than there is, as ROCm counts where graphics share
+// RAM.
+func FreeAboveTotal(c *ledger.Case) bool {
+	f := c.F()
+	return c.Backend == "rocm" && f.Allocated != nil && f.Free != nil && f.Total != nil && f.Free.Bytes > f.Total.Bytes+ledger.Roundings
+}
+
 // FirstBlock says what a block made at the start may be.
 func FirstBlock(c *ledger.Case) map[string]string {
 	asked := c.Asked.Bytes
