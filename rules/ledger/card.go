@@ -165,12 +165,9 @@ func Lopsided(c *Case) *fact.Device {
 		}
 	}
 	for _, p := range c.Facts.Processes {
-		if p.Device == full || !pids[p.PID] {
-			continue
-		}
 		for i := range c.Facts.Devices {
 			d := &c.Facts.Devices[i]
-			if d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
+			if p.Device != full && pids[p.PID] && d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
 				return d
 			}
 		}
