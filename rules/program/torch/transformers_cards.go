@@ -144,7 +144,7 @@ var loadingCards = []cause.Card{
 		},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading the model: the weights do not fit the card",
-		Means:    "This process holds {mine} of {total} ({mine%}), and the model was still being loaded. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit: four bytes per parameter.",
+		Means:    "This process holds {mine} of {total} ({mine%}), and the model was still being loaded. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]{default}",
 		Not:      "A smaller batch or a shorter prompt: the model is still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Load it in 4 bit", Told: "0.6 GB per billion parameters instead of 2 (16 bit) or 4 (32 bit). bfloat16 from RTX 30 on.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},

@@ -44,6 +44,15 @@ func MayFit16(c *ledger.Case) bool {
 	return ledger.Named(c).Parameters == 0 || !c.Total.Has() || ledger.ManyCards(c) || in(c, "bf16") <= c.Total.Bytes
 }
 
+// Default says what transformers loads without a type, unless the piece that was
+// refused shows another.
+func Default(c *ledger.Case) string {
+	if c.Explained != nil && strings.Contains(c.Explained.What, "16 bit") {
+		return "The refused piece has the size that it has in 16 bit, so most likely they are in 16 bit already."
+	}
+	return "Without a dtype transformers 4 loads 32 bit: four bytes per parameter."
+}
+
 // wide: more is held than all weights take in 16 bit.
 func wide(c *ledger.Case) bool {
 	held := c.F().Allocated
