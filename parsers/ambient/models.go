@@ -3,6 +3,8 @@
 package ambient
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -26,6 +28,8 @@ var modelNames = []modelWord{
 	{"model_name_or_path:", 3, firstWord}, {"base_model:", 3, firstWord}, {"-- Model:", 3, firstWord},
 	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
 	{"from_pretrained(", 2, nil},
+	{"--model-path", 1, sizedName}, {"--model_path", 1, sizedName}, {"--model-id", 1, sizedName}, {"--model_id", 1, sizedName}, {"--model_name", 1, sizedName}, {"--base-model", 1, sizedName}, {"--pretrained", 1, sizedName},
+	{"model_id=", 1, sizedName}, {"model_id =", 1, sizedName}, {"/models--", 1, sizedName},
 	{"Found the following quantized model:", 2, firstWord}, {"llama.cpp weights detected:", 2, firstWord},
 }
 
@@ -42,25 +46,17 @@ func parseModels(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			continue
 		}
 		i := l.LineIndex(h.At)
-		if read[text.Hit{Word: h.Word, At: i}] {
+		place := text.Hit{Word: h.Word, At: i}
+		if read[place] || strings.HasPrefix(m.word, "--") && !l.Typed(h.At) {
 			continue
 		}
-		read[text.Hit{Word: h.Word, At: i}] = true
-		if strings.HasPrefix(m.word, "--") && !l.Typed(h.At) {
-			continue
-		}
+		read[place] = true
 		line := l.Lines[i].Text
 		at := strings.Index(strings.ToLower(line), strings.ToLower(m.word))
-		if at < 0 || len(f.Models) >= maxMentions {
-			continue // wrapped: the words stand on two lines
+		if at < 0 || len(f.Models) >= maxMentions || m.word == "Loading" && at > 0 || strings.HasSuffix(line[:at], "error ") {
+			continue // wrapped over two lines, no load line, or llama.cpp's "error loading model: unable to allocate ..."
 		}
 		rest := line[at+len(m.word):]
-		if m.word == "Loading" && at > 0 {
-			continue // a load line begins with it, behind its prefixes
-		}
-		if strings.HasSuffix(line[:at], "error ") {
-			continue // llama.cpp's "error loading model: unable to allocate ..."
-		}
 		if strings.TrimSpace(rest) == "" && i+1 < len(l.Lines) {
 			rest = l.Lines[i+1].Text // rich wraps at 80 columns
 		}
@@ -103,12 +99,24 @@ func optionValue(rest string) string {
 }
 
 func afterFrom(rest string) string {
-	_, name, ok := strings.Cut(rest, "] from ")
-	if !ok {
-		return ""
-	}
+	_, name, _ := strings.Cut(rest, "] from ")
 	return strings.TrimSpace(name)
 }
+
+// sizedName reads the value of a looser option, or a folder of Hugging Face's
+// cache (models--org--name), where the name tells how large the model is.
+func sizedName(rest string) string {
+	name := firstWord(strings.TrimPrefix(strings.TrimSpace(rest), "="))
+	name, _, _ = strings.Cut(strings.Replace(name, "--", "/", 1), "/snapshots")
+	name = strings.TrimRight(name, "/\"'")
+	if !sized.MatchString(name) {
+		return ""
+	}
+	return name
+}
+
+// sized is a number of billions in a name: 7b, 1.5B.
+var sized = regexp.MustCompile(`(?i)[-_/][0-9]{1,3}(\.[0-9]+)?b([-_./]|$)`)
 
 func firstWord(rest string) string {
 	rest = strings.TrimSpace(rest)
@@ -136,8 +144,7 @@ func plausible(name string) bool {
 	if len(name) < 3 || len(name) > 200 || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "{}<>|$%\"") || strings.Contains(name, "sha256-") {
 		return false
 	}
-	switch strings.ToLower(name) {
-	case "model", "tokenizer", "settings", "extension", "extensions", "weights", "none", "null", "the":
+	if slices.Contains([]string{"model", "tokenizer", "settings", "extension", "extensions", "weights", "none", "null", "the"}, strings.ToLower(name)) {
 		return false
 	}
 	return strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' })

@@ -52,9 +52,7 @@ func readShell(m text.Message) int {
 
 func shellKill(line string) bool {
 	switch word := strings.Trim(line, ".!* "); {
-	case word == "Killed: 9", word == "강제 종료됨", slices.Contains(killedWords, word):
-		return true
-	case overprinted.MatchString(line):
+	case word == "Killed: 9", word == "강제 종료됨", overprinted.MatchString(line), slices.Contains(killedWords, word):
 		return true
 	case strings.HasPrefix(line, "make") && strings.HasSuffix(line, "] Killed"), strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
 		return true

@@ -106,7 +106,7 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 	if c.Reader.Edits == "flags" && !c.Training() && strings.Contains(later, "loss.item()") { // no loop of theirs
 		later = ""
 	}
-	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, not, Without), Later: code.ForEra(c, later, Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, code.ForBackend(c, not), Without), Later: code.ForEra(c, code.ForBackend(c, later), Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.

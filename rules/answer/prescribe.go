@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/era"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -28,7 +29,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	told, again, worded := map[string]bool{}, map[string]bool{}, map[string][]step.Step{}
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
-	means := t.Meaning()
+	means := code.ForBackend(c, t.Meaning())
 	cures := slices.DeleteFunc(slices.Clone(card.Cures), func(cure cause.Cure) bool {
 		return cure.If != nil && !cure.If(c) || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
@@ -108,7 +109,7 @@ var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process",
 // put words a fix as a card has it, which means something.
 func (b *candidate) put(c *ledger.Case, t *cause.Teller, means string, cure cause.Cure, own []*program.Program) {
 	if title, ok := t.Tell(cure.Title); ok {
-		b.advice.Title = cmp.Or(title, b.advice.Title)
+		b.advice.Title = code.ForBackend(c, cmp.Or(title, b.advice.Title))
 	}
 	if cost, ok := t.Tell(cure.Cost); ok {
 		b.advice.Tradeoff = cmp.Or(cost, b.advice.Tradeoff)

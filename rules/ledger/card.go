@@ -129,7 +129,7 @@ func Crowded(c *Case) bool {
 // is free was looked up after the refusal.
 func Roomy(c *Case) bool {
 	f := c.F()
-	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) &&
+	return c.Free.Has() && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) &&
 		(f.Total == nil || f.Free.Bytes >= f.Total.Bytes/20)
 }
 
@@ -160,12 +160,9 @@ func Lopsided(c *Case) *fact.Device {
 		}
 	}
 	for _, p := range c.Facts.Processes {
-		if p.Device == full || !pids[p.PID] {
-			continue
-		}
 		for i := range c.Facts.Devices {
 			d := &c.Facts.Devices[i]
-			if d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
+			if p.Device != full && pids[p.PID] && d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
 				return d
 			}
 		}

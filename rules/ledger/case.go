@@ -202,10 +202,7 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, ok := c.Setting(names...)
-	if !ok {
-		return 0
-	}
+	s, _ := c.Setting(names...)
 	n, err := strconv.Atoi(s.Value)
 	if err != nil {
 		return 0

@@ -63,6 +63,9 @@ func (l *Ledger) Entry(name string) Entry {
 func Derive(c *Case, books func(*Case) *Books) {
 	f := c.F()
 	c.Ledger = Ledger{Total: stated("total", f.Total), Free: stated("free", f.Free), RAM: stated("system_available", f.SystemAvailable)}
+	if c.Total.Has() && c.Free.Bytes > c.Total.Bytes+Roundings && c.Root(fact.TorchAlloc) {
+		c.Free = Entry{} // of another pool: RAM that graphics share
+	}
 	if f.Limit != nil && (f.Total == nil || f.Limit.Bytes < f.Total.Bytes) {
 		c.Limit = stated("limit", f.Limit)
 	}

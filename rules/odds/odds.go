@@ -63,7 +63,7 @@ func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 		causes[0].Why += wording.Size(c, causes[0].Why)
 	}
 	for i := range causes {
-		causes[i].Why = strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing")
+		causes[i].Why = code.ForBackend(c, strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing"))
 	}
 	return causes
 }

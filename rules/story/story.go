@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 )
 
 // Story is what happened, for a reader who has not seen such a crash before.
@@ -33,7 +34,7 @@ func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Sto
 			if strings.HasPrefix(card.ID, "linux/killed") {
 				shown = "Linux" // it killed, whatever program the log is of
 			}
-			return Story{shown + " " + told, t.summary()}
+			return Story{shown + " " + code.ForBackend(c, told), t.summary()}
 		}
 	}
 	return Story{t.headline(), t.summary()}

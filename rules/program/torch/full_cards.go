@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
+	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -70,7 +71,7 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "The weights are in 16 bit or less already, so the other way is the program's option for block swap, offloading or low VRAM (`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers)."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Instead of `.to(\"cuda\")`. If that is still too much: `enable_sequential_cpu_offload()`, which is much slower. In somebody else's program: its option for offloading or low VRAM.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
-			{Fix: "half_precision", If: when.Not(when.Any(ownModel, cures.NarrowAlready)), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "half_precision", If: when.All(sized.MayFit16, when.Not(when.Any(ownModel, cures.NarrowAlready))), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			restartFirst,
 			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "Check what this process holds before the model", Cost: "free", Told: "An earlier model, a checkpoint or a data set may be on the card. If this is not near 0, `del` it, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
 			{Fix: "half_precision", If: when.All(ownModel, when.Not(cures.NarrowAlready)), Title: "Otherwise: 16 bit, or a smaller model", Cost: "little quality", Told: "`model.half()` before `.to(device)` halves it, if it is only used; for training, fewer layers or channels."},

@@ -8,18 +8,21 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/program/torch/bitsandbytes"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/npu"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
+	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -30,8 +33,8 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40, Commands: []string{"pytest"},
 	Edits: "code", Language: "python", Script: "own-script",
-	Numbers: tensors.Readings, Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
-	Cards: slices.Concat(npu.Cards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bitsandbytes.Cards, script.AlikeCards, script.Cards, bareCards, placeCards, rest.Scenes, pictures.Cards, lateCards, script.SizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards, ram.LastCards, rest.Figures, rest.Words),
+	Numbers: append([]explain.Reading{script.Literal}, tensors.Readings...), Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
+	Cards: slices.Concat(npu.Cards, rest.Pools, sized.Cards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bitsandbytes.Cards, script.AlikeCards, script.Cards, bareCards, placeCards, rest.Tests, rest.Scenes, pictures.Cards, lateCards, script.SizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards, ram.LastCards, rest.Figures, rest.Words),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "use_mmap", Fit: cause.Foremost, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
@@ -62,3 +65,6 @@ func pinning(c *ledger.Case) bool { return c.Signal("pinning") != nil }
 
 // ownMemory: RAM on Linux, not its shared part.
 func ownMemory(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }
+
+// Where PyTorch's messages come from, and what its notes say of them.
+const allocatorSource, cudaNotes, memoryFAQ = cures.AllocatorSource, cures.CudaNotes, cures.MemoryFAQ

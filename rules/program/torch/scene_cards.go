@@ -102,7 +102,7 @@ var figureCards = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece on its {card} card",
-		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole. The log does not show which.[[ {as}]]",
+		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
@@ -123,10 +123,10 @@ var figureCards = []cause.Card{
 		}), neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size. The log does not show which.",
+		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
-		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape},
-		Sources:  []string{allocatorSource, memoryFAQ},
+		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape}, Figures: room.Piece,
+		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
 		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),
@@ -135,7 +135,7 @@ var figureCards = []cause.Card{
 		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
 		Not:      "A larger card: {free} was free.", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
-			cures.PagesFirst, cures.LessBooked,
+			cures.PagesFirst, cures.LessBooked, cures.LessBookedPictures,
 			{Fix: "empty_cache", If: func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB && !room.CountsOut(c) }, Title: "Give back the {slack} that PyTorch keeps unused", Cost: "slower", Told: "Before the part that fails.", Kind: "python", Text: "torch.cuda.empty_cache()"},
 			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Asked.Bytes > 2*units.GiB && !cures.Loading(c) }, Title: "Or ask for less in one piece: a smaller batch or input", Cost: "slower, or detail", Told: "{asked} for one tensor is much: half the batch size, or half the width and height of an image (a quarter)."},
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},

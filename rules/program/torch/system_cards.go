@@ -46,7 +46,7 @@ var systemCards = []cause.Card{
 				{For: fix.Training, Text: "half the batch size, accumulated over twice the steps; shorter samples, smaller images."},
 				{For: "Text", Text: "a shorter input: half the length takes a quarter of the attention scores."},
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles; attention in slices (`pipe.enable_attention_slicing()`)."},
-				{For: "Your own code", Text: "in parts: `torch.cat([f(part).cpu() for part in x.split(n)])`."},
+				{For: "Your own code", Text: "in parts: `for part in x.split(n):`, and use or store the result of each before the next; joined on the Mac's GPU they would be that array again."},
 			}},
 			{Fix: "fix_shape", Title: "Find the failing line", Cost: "a minute", Told: "This prints the Python line at which Metal ended the process:", Kind: "shell", Text: "python -X faulthandler script.py   # script.py: what you start"},
 			{Fix: "cpu_offload", Title: "Run that operation on the CPU", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line."},

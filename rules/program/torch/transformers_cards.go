@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
+	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -143,11 +144,11 @@ var loadingCards = []cause.Card{
 		},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading the model: the weights do not fit the card",
-		Means:    "This process holds {mine} of {total} ({mine%}), and the model was still being loaded. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit: four bytes per parameter.",
+		Means:    "This process holds {mine} of {total} ({mine%}), and the model was still being loaded. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]{default}",
 		Not:      "A smaller batch or a shorter prompt: the model is still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Load it in 4 bit", Told: "0.6 GB per billion parameters instead of 2 (16 bit) or 4 (32 bit). bfloat16 from RTX 30 on.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
-			{Fix: "half_precision", Title: "Load it in 16 bit, if you set no dtype", Kind: "python", Text: "model = {auto}.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\")   # dtype= in transformers 5", Cost: "None for use."},
+			{Fix: "half_precision", If: sized.MayFit16, Title: "Load it in 16 bit, if you set no dtype", Kind: "python", Text: "model = {auto}.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\")   # dtype= in transformers 5", Cost: "None for use."},
 			{Fix: "cpu_offload", Title: "Keep 16 bit, put a part into system memory (RAM)", Told: "2 GiB of the card stay free for the work:", Steps: partInRAM, Cost: "5 to 20 times slower."},
 			{Fix: "use_smaller_model"},
 		},

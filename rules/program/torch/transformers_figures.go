@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
+	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -42,7 +43,7 @@ func smallerBatch(kind, format string) func(*ledger.Case) []step.Step {
 // known: w32 to w4 its weights, full a full training in mixed precision, states
 // what of that its optimizer keeps in 32 bit; room is the card less 2 GiB.
 func modelFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"room": "", "w32": "", "w16": "", "w8": "", "w4": "", "full": "", "states": "", "auto": script.AutoClass(c)}
+	out := map[string]string{"room": "", "w32": "", "w16": "", "w8": "", "w4": "", "full": "", "states": "", "auto": script.AutoClass(c), "default": sized.Default(c)}
 	if gib := c.Total.Bytes / units.GiB; c.Total.Has() && gib > 3 {
 		out["room"] = strconv.FormatInt(gib-2, 10)
 	}

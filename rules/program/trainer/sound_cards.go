@@ -55,8 +55,8 @@ var espnetCards = []cause.Card{
 var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "skipped a batch that did not fit the card, and continued",
-		Means: "This is a warning: fairseq left that batch out and continues.[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do little harm. Many do: it is usually the batches with the longest samples that are lost. `--max-tokens` is the batch of one card, padding included (audio: samples).",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
+		Means: "{then}[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do little harm. Many do: it is usually the batches with the longest samples that are lost. `--max-tokens` is the batch of one card, padding included (audio: samples).",
 		Not:   "More cards: each gets `--max-tokens` of its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq`.", Cost: "Slower; the same result."},
@@ -77,4 +77,12 @@ var fairseqCards = []cause.Card{
 		"`--max-tokens` is the batch of one card, padding included; a large dictionary makes the output layer large as well.",
 		"More cards: each gets `--max-tokens` of its own.", "https://github.com/facebookresearch/fairseq/issues/1191",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "gradient_checkpointing"}),
+}
+
+// skipped says whether the run went on: a traceback behind the message says not.
+func skipped(c *ledger.Case) map[string]string {
+	if n := len(c.Facts.Code); n > 0 && c.Facts.Code[n-1].Line > c.Failure.EndLine {
+		return map[string]string{"skipped": "left out a batch that did not fit the card, and ended", "then": "fairseq left that batch out, but did not go on: a traceback follows. With several cards the others wait for the gradients of the one that left its batch out."}
+	}
+	return map[string]string{"skipped": "skipped a batch that did not fit the card, and continued", "then": "This is a warning: fairseq left that batch out and continues."}
 }

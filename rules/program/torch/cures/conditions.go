@@ -88,9 +88,19 @@ var (
 
 // LessBooked is for Windows, which books what lies on the card in RAM too.
 var LessBooked = cause.Cure{
-	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: func(c *ledger.Case) bool { return PagesFirst.If(c) && MuchLive(c) && !NarrowAlready(c) },
+	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: func(c *ledger.Case) bool { return lessBooked(c) && !ofPictures(c) },
 	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`) needs a quarter. Close large programs.",
 }
+
+// LessBookedPictures is the same for models of images and video.
+var LessBookedPictures = cause.Cure{
+	Fix: "half_precision", Title: "Or load the model in 16 bit or as fp8", Cost: LessBooked.Cost, If: func(c *ledger.Case) bool { return lessBooked(c) && ofPictures(c) },
+	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, an fp8 file of the same model is half of 16 bit (FLUX: 12 GB in place of 24; sd-scripts: `--fp8_base`). Close large programs.",
+}
+
+func lessBooked(c *ledger.Case) bool { return PagesFirst.If(c) && MuchLive(c) && !NarrowAlready(c) }
+
+func ofPictures(c *ledger.Case) bool { return strings.HasSuffix(c.Reader.Work, "-generation") }
 
 func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{

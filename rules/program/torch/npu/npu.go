@@ -15,7 +15,7 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
 	Headline: "was refused {asked} by the NPU's driver: the card is full",
 	Means:    "CANN's driver refused it.[[ In its own table the application holds {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] An application holds weights, the KV cache that a server reserves, activations and operator workspaces. The program's lines above this one show which is growing.",
-	Not:      "`nvidia-smi`, `PYTORCH_CUDA_ALLOC_CONF`: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
+	Not:      "NVIDIA's monitor and variables: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, a lower `--max-num-batched-tokens`; fewer or smaller images in a request"}, {For: "Training", Text: "half the micro-batch with twice the accumulation; activation recomputation; for video fewer frames"}}, Cost: "fewer or shorter requests at a time; slower"},
 		{Fix: "restart_session", Title: "If it failed after a while: watch whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
@@ -28,7 +28,7 @@ var Cards = []cause.Card{{
 	Cause: cause.Fragmentation, Weight: cause.Strong,
 	Headline: "ran out of the NPU's memory with {slack} of its own reserve unused",
 	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is unused but in pieces: none gave {asked} at once. Usually changing sizes cause that (texts, images, an evaluation between steps). A lower peak helps as well.",
-	Not:      "`PYTORCH_CUDA_ALLOC_CONF`: on an NPU the variable is `PYTORCH_NPU_ALLOC_CONF`.",
+	Not:      "The allocator variable of NVIDIA's cards: on an NPU it is `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. It cannot be combined with vLLM's sleep mode.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 		{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{

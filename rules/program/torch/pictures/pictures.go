@@ -201,21 +201,30 @@ func smallMac(c *ledger.Case) bool { return onMac(c) && c.F().Limit.Bytes < 10*u
 func littleMissing(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }
 
 // liftLimit starts the program without PyTorch's own limit.
-func liftLimit(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "Put `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` in front of the command that starts the program, on the same line."}}
+func liftLimit(c *ledger.Case) []step.Step {
+	return []step.Step{step.Environ(c, "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")}
 }
 
 var (
 	macLift = cause.Cure{
-		Fix: "raise_watermark", Title: "If that is nearly enough: lift PyTorch's limit", Told: "The last piece was small; how much was still to come the log does not show. Save your work first.", Steps: liftLimit,
+		Fix: "raise_watermark", Title: "If that is nearly enough: lift PyTorch's limit", Told: "It must be set before Python starts. How much was still to come the log does not show; save your work first.", Steps: liftLimit,
 		Cost: "The Mac swaps, and may become very slow.",
 	}
+	macTrain = cause.Cure{
+		Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Store fewer activations: gradient checkpointing", Cost: "A quarter slower.",
+		Told: "transformers: `model.gradient_checkpointing_enable()` (with its Trainer `gradient_checkpointing=True`); your own network: `torch.utils.checkpoint` around its large blocks.",
+	}
+	macBatch = cause.Cure{
+		Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Use shorter or smaller samples, and a smaller batch", Cost: "Slower.", Told: "Half the batch with twice the accumulation keeps the result; half the length, or half the width and height.",
+	}
+	macAdapter = cause.Cure{
+		Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "Train a smaller model, or only a part of it", Cost: "Quality.", Told: "Weights, gradients and Adam take 16 bytes for each parameter that is trained. A LoRA or frozen layers (`requires_grad_(False)`) train few.",
+	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", Title: "Lower the batch size or the input size", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
+		Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Lower the batch size or the input size", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
 		Ways: []cause.Way{
 			{For: "Images or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
-			{For: "Training", Text: "twice the accumulation with half the batch keeps the result"},
 		},
 	}
 	macHalf = cause.Cure{
@@ -227,7 +236,7 @@ var (
 		},
 	}
 	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and other large programs", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
-	macModel = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
+	macModel = cause.Cure{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
 
 	macEmpty = cause.Cure{Fix: "empty_cache", If: mostlyBeside, Title: "Empty Metal's cache after each input, or restart the program", Cost: "A little time.", Told: "`gc.collect()` first, for what no variable needs any more.", Kind: "python", Text: "torch.mps.empty_cache()   # PyTorch 2.0 and later"}
 
@@ -239,11 +248,11 @@ var (
 			Figures:  macFigures,
 			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
-				macEmpty,
-				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(when.Any(littleMissing, mostlyBeside))},
+				macEmpty, macTrain, macBatch,
+				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(when.Any(littleMissing, mostlyBeside, (*ledger.Case).Training))},
 				macLess,
 				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
-				macClose, macModel,
+				macAdapter, macClose, macModel,
 			},
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
 		},

@@ -50,10 +50,31 @@ func SharedAMD(c *ledger.Case) bool {
 	return c.Backend == "rocm" && c.Total.Has() && rest < units.GiB*9/10 && (rest > 0 || c.Total.Bytes >= 64*units.GiB)
 }
 
+// Piece is room for [Which] alone.
+func Piece(c *ledger.Case) map[string]string { return map[string]string{"which": Which(c)} }
+
+// Which says whether the log shows what asked for one large piece.
+func Which(c *ledger.Case) string {
+	switch frames := ledger.Trace(c); {
+	case c.Explained != nil:
+		return "" // it says so
+	case len(frames) > 0 && frames[len(frames)-1].Source != "":
+		return "The last lines of the traceback show which."
+	}
+	return "The log does not show which."
+}
+
+// FreeAboveTotal: more is free than there is, as ROCm counts where graphics share
+// RAM.
+func FreeAboveTotal(c *ledger.Case) bool {
+	f := c.F()
+	return c.Backend == "rocm" && f.Allocated != nil && f.Free != nil && f.Total != nil && f.Free.Bytes > f.Total.Bytes+ledger.Roundings
+}
+
 // FirstBlock says what a block made at the start may be.
 func FirstBlock(c *ledger.Case) map[string]string {
 	asked := c.Asked.Bytes
-	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "half": units.Amount(asked / 2), "before": "Nothing of this program's"}
+	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "which": Which(c), "half": units.Amount(asked / 2), "before": "Nothing of this program's"}
 	if held := c.F().Allocated; held != nil && held.Bytes > 0 {
 		out["before"] = "Of this program only " + held.Text
 	}

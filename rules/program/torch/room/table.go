@@ -21,7 +21,7 @@ var IdleCard = cause.Cure{
 	Steps: func(c *ledger.Case) []step.Step {
 		d := IdleInTable(c)
 		told := fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use. Before the start, in the same shell:", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
-		return []step.Step{{Kind: "text", Text: told}, step.Environ(c, visibleCards(c), strconv.Itoa(d.Index))}
+		return []step.Step{{Kind: "text", Text: told}, step.Environ(c, "CUDA_VISIBLE_DEVICES", strconv.Itoa(d.Index))}
 	},
 }
 
@@ -35,14 +35,6 @@ func Shown(c *ledger.Case) map[string]string {
 		}
 	}
 	return map[string]string{"shown": told}
-}
-
-// visibleCards is the variable that says which cards a program sees.
-func visibleCards(c *ledger.Case) string {
-	if c.Backend == "rocm" {
-		return "HIP_VISIBLE_DEVICES"
-	}
-	return "CUDA_VISIBLE_DEVICES"
 }
 
 // LittleInTable is the card in a pasted table that shows hardly any of it in use,

@@ -29,7 +29,7 @@ func tagFigures(c *ledger.Case) map[string]string {
 }
 
 // SizeCards are for operations whose size follows from a value.
-var SizeCards = []cause.Card{
+var SizeCards = append(literalCards, []cause.Card{
 	{
 		ID: "pytorch/crf-tags", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"transitions.view(", "transitions.unsqueeze(", "self.transitions", "torchcrf/__init__.py"}, If: tagged,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: tagFigures,
@@ -59,4 +59,4 @@ var SizeCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Onehot.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},
-}
+}...)

@@ -1,4 +1,4 @@
-package trainer
+package papers
 
 import "github.com/oomdoc/oomdoc/rules/program"
 

@@ -1,0 +1,128 @@
+// Package sized reckons with a model whose name tells its size, in scripts of
+// which no more is known.
+package sized
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// named: the log names one language model on one card, of a billion parameters or
+// more, and nothing shows that it is in few bits already.
+func named(c *ledger.Case) bool {
+	m := ledger.Named(c)
+	other := m.Model != nil && (m.Model.Kind == "diffusion" || m.Model.Kind == "speech") || strings.HasSuffix(c.Reader.Work, "-generation")
+	return len(c.Stack) == 1 && m.Parameters >= 1e9 && !other && !ledger.ManyCards(c) && c.Reader.Cards < 2 && ledger.Quantised(c) == "" && ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") == ""
+}
+
+// in is what the weights take in a format.
+func in(c *ledger.Case, format string) int64 {
+	n, _ := ledger.WeightsIn(c, format)
+	return n
+}
+
+// fits: so many bytes leave room for a context and a short input.
+func fits(c *ledger.Case, bytes int64) bool {
+	return bytes > 0 && bytes+ledger.BesideWeights <= c.Total.Bytes
+}
+
+func fits16(c *ledger.Case) bool { return fits(c, in(c, "bf16")) }
+func fits4(c *ledger.Case) bool  { return fits(c, in(c, "nf4")) }
+
+// MayFit16 is false where the log names a model that 16 bit does not bring onto the
+// card.
+func MayFit16(c *ledger.Case) bool {
+	return ledger.Named(c).Parameters == 0 || !c.Total.Has() || ledger.ManyCards(c) || in(c, "bf16") <= c.Total.Bytes
+}
+
+// Default says what transformers loads without a type, unless the piece that was
+// refused shows another.
+func Default(c *ledger.Case) string {
+	if c.Explained != nil && strings.Contains(c.Explained.What, "16 bit") {
+		return "The refused piece has the size that it has in 16 bit, so most likely they are in 16 bit already."
+	}
+	return "Without a dtype transformers 4 loads 32 bit: four bytes per parameter."
+}
+
+// wide: more is held than all weights take in 16 bit.
+func wide(c *ledger.Case) bool {
+	held := c.F().Allocated
+	return held != nil && held.Bytes*20 > in(c, "bf16")*21
+}
+
+// mac: bitsandbytes has no 4 bit there.
+func mac(c *ledger.Case) bool { return c.Backend == "mps" }
+
+// wholly: all parameters are trained, as far as the log shows.
+func wholly(c *ledger.Case) bool {
+	for _, measure := range []string{fact.Adapters, fact.Sharded} {
+		if ledger.Has(c, measure) {
+			return false
+		}
+	}
+	return !cures.Ranked(c) && c.Training() && ledger.Named(c).Parameters*8 > c.Total.Bytes
+}
+
+// figures are what the model takes, loaded and trained.
+func figures(c *ledger.Case) map[string]string {
+	out := cures.Scene(c)
+	n := ledger.Named(c).Parameters
+	out["name"], out["billions"] = quote.Told(path.Base(strings.ReplaceAll(c.Model.Name, `\`, "/"))), strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e9), ".0")
+	for name, format := range map[string]string{"in32": "fp32", "in16": "bf16", "in4": "nf4"} {
+		if out[name] = ""; in(c, format) > 0 {
+			out[name] = units.Amount(in(c, format))
+		}
+	}
+	out["state8"], out["state16"] = units.Amount(8*n), units.Amount(16*n)
+	room := max(c.Total.Bytes-ledger.BesideWeights, 0)
+	out["may16"], out["may4"] = fmt.Sprintf("%.0f", float64(room)/2e9), fmt.Sprintf("%.0f", float64(room)/0.6e9)
+	out["wide"], out["verdict"] = "", "In 16 bit they fit."
+	if wide(c) {
+		out["wide"] = "More is held already than all of them take in 16 bit: they are in 32 bit, or a second copy is there."
+	}
+	if !fits16(c) {
+		out["verdict"] = "So in 16 bit they do not fit a card of " + c.Total.String() + ", whatever else is closed."
+	}
+	return out
+}
+
+// Cards are about a model of a known size.
+var Cards = []cause.Card{
+	{
+		ID: "pytorch/named-on-load", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, cures.Loading, named, when.Not((*ledger.Case).Training), when.Any(wide, when.Not(fits16))),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: figures,
+		Headline: "ran out of memory while loading a model of {billions} billion parameters",
+		Means:    "{billions} billion parameters ({name}) take {in16} in 16 bit,[[ {in32} in 32,]] {in4} in 4 bit.[[ {wide}]] {verdict}",
+		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_4bit", If: when.All(when.Not(fits16), fits4, when.Not(mac)), Title: "Load it in 4 bit: {in4}", Cost: "little quality", Told: "In a program that is not yours its own option for 4 bit (`--load-in-4bit`, `--load_in_4bit`, a GPTQ or AWQ file); in your own code:", Own: true},
+			{Fix: "half_precision", If: fits16, Title: "Load it in 16 bit: {in16}, not {in32}", Cost: "none to speak of", Told: "Without a type many loaders make 32 bit. If it is 16 bit already, something else holds a second copy: an earlier model, or a state dict that was loaded to the card.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "cpu_offload", If: when.Not(fits16), Title: "Or keep a part of it in RAM", Cost: "several times slower", Told: "`device_map=\"auto\"` with `max_memory` in transformers; other programs call it offload, low VRAM or CPU layers."},
+			{Fix: "use_smaller_model", If: when.Not(fits16), Title: "Or use a smaller model of the family", Cost: "some quality", Told: "With {total} about {may16} billion parameters fit in 16 bit, {may4} in 4 bit."},
+		},
+		Sources: []string{cures.AllocatorSource, "transformers/docs/source/en/quantization/bitsandbytes.md"},
+	},
+	{
+		ID: "pytorch/named-in-training", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, wholly),
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: figures,
+		Headline: "ran out of memory in training: the state of {billions} billion parameters exceeds the {card} card",
+		Means:    "If all {billions} billion parameters ({name}) are trained, weights, gradients and Adam's two values take {state8} with everything in 16 bit, {state16} in mixed precision or 32 bit, before any activation. The log shows neither LoRA nor 4 bit nor a second card that shares it.",
+		Not:      "A smaller batch, shorter texts, gradient checkpointing: none of this state depends on them.",
+		Cures: []cause.Cure{
+			{Fix: "use_lora", Title: "Train a LoRA, on weights in 4 bit if need be", Cost: "for most purposes the same result", Told: "Only the adapter then has gradients and optimizer state; the frozen weights take {in16} in 16 bit, {in4} in 4 bit. In a program that is not yours: its option for LoRA or QLoRA.", Own: true},
+			{Fix: "offload_optimizer", Title: "Or offload weights and optimizer to RAM (DeepSpeed ZeRO stage 3)", Cost: "much slower; {state16} of RAM", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
+			{Fix: "shard_training", Title: "Or share the state out over more cards (FSDP, ZeRO-3)", Cost: "needs them", Told: "Together they need {state8} at least, {state16} in mixed precision, and room for activations on each."},
+			{Fix: "use_smaller_model", Title: "Or train a smaller model of the family", Cost: "quality", Told: "8 to 16 bytes per parameter decide."},
+		},
+		Sources: []string{"pytorch/torch/optim/adam.py", "https://www.deepspeed.ai/docs/config-json/", "https://huggingface.co/docs/transformers/model_memory_anatomy"},
+	},
+}
