@@ -71,12 +71,7 @@ func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
 
 // Kind reports that one of the incident's statements is of one of the kinds.
 func (c *Case) Kind(kinds ...fact.Kind) bool {
-	for i := range c.Chain {
-		if slices.Contains(kinds, c.Chain[i].Kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Chain, func(x fact.Failure) bool { return slices.Contains(kinds, x.Kind) })
 }
 
 // Root reports that the root statement is of one of the kinds.
@@ -202,10 +197,7 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, ok := c.Setting(names...)
-	if !ok {
-		return 0
-	}
+	s, _ := c.Setting(names...)
 	n, err := strconv.Atoi(s.Value)
 	if err != nil {
 		return 0

@@ -182,6 +182,21 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "https://github.com/intel/llm-scaler/issues/672"},
 	},
 	{
+		ID: "vllm/cache-or-graphs", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, when.Not(startedUp)), Said: []string{"method initialize_cache", "method 'initialize_cache", `collective_rpc("initialize_cache`},
+		Unsaid: []string{"worker/cache_engine.py", "in _allocate_kv_cache", "in initialize_kv_cache"},
+		Cause:  cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
+		Headline: "did not start: the KV cache, or the CUDA graphs after it, did not fit on the card",
+		Means:    "The log names the step, `initialize_cache`: vLLM allocates the KV cache that it had sized by its share of the card, then captures CUDA graphs outside the share. One of the two was refused[[ {asked} with {room} free]]; the weights had fitted.",
+		Not:      "A shorter context alone: the KV cache fills the share at any length.",
+		Cures: []cause.Cure{
+			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
+			added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "Only if the lines above the error are about graphs (`Capturing the model for CUDA graphs`).", "slower tokens, most with small models"),
+			vllm.Given(maybeOthers, typed("close_other_apps", "Check what else is on the card; start servers one by one", "nvidia-smi", "free")),
+			piecesCure,
+		},
+		Sources: []string{"vllm/worker/worker.py", "vllm/executor/multiproc_worker_utils.py"},
+	},
+	{
 		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: stage.OnCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: the KV cache it had planned did not fit on the card",
@@ -297,10 +312,10 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.AfterCache[:1], Phases: []string{"warmup"},
+		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.LastWarmup, Phases: []string{"warmup"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no room was left for its last warm-up",
-		Means:    "The traceback shows `compile_or_warm_up_model`, which comes after weights and KV cache: vLLM runs the model once more at its largest sizes, then prepares CUDA graphs and sampler. All of that needs memory outside its share[[: {asked} more was wanted, {short} more than was left]].",
+		Means:    "The log names the step, `compile_or_warm_up_model`, which comes after weights and KV cache: vLLM runs the model once more at its largest sizes, then prepares CUDA graphs and sampler. All of that needs memory outside its share[[: {asked} more was wanted, {short} more than was left]].",
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
