@@ -32,7 +32,7 @@ import (
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Units: []string{"tritonserver"}, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Cards: engine.TritonCards, Steps: engine.TritonSteps, Sources: engine.TritonSources, Like: []*program.Program{&array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 41, Units: []string{"tritonserver"}, Proofs: []string{"tritonserver", "tritonbackend", "Failed to initialize Python stub", "creating server: Internal - failed to load all models", "onnx runtime error 6:", "onnx runtime error 1:"}, Cards: engine.TritonCards, Steps: engine.TritonSteps, Sources: engine.TritonSources, Like: []*program.Program{&array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
@@ -49,7 +49,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku, &build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &build.GoBuild, &build.Bundler, &build.Maven, &build.Ruby, &build.Rsync,
 	}, science.All, []*program.Program{
 		&array.Pandas, &array.Keras, &science.MATLAB, &science.Julia, &science.JuliaHost, &science.Octave, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build, &host.PostgreSQL, &host.ClickHouse, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.Gunicorn, &host.Joblib, &host.SageMaker, &host.Spaces, &host.Streamlit, &host.Render, &host.GridEngine, &host.Jetson, &host.Shell, &host.Android,
-		&host.PageFile, &server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &cluster.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.LoRAX, &engine.VLLMRs, &engine.Infinity, &cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &cluster.LiteLLM, &cluster.Exo, &cluster.Petals, &cluster.RKLLM, &engine.MistralRs, &fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile,
+		&host.PageFile, &server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &cluster.NanoVLLM, &server.IPEXLLM, &server.Xinference, &cluster.FastChat, &engine.TEI, &engine.LoRAX, &engine.VLLMRs, &engine.Infinity, &cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &cluster.LiteLLM, &cluster.Exo, &cluster.Petals, &cluster.RKLLM, &engine.MistralRs, &fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile,
 		&fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp, &fronts.OpenWebUI, &fronts.H2OGPT, &fronts.PrivateGPT, &fronts.Khoj,
 	}, apps.All, trainer.All, lab.All, papers.All, makers.All, []*program.Program{
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,

@@ -182,21 +182,6 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "https://github.com/intel/llm-scaler/issues/672"},
 	},
 	{
-		ID: "vllm/cache-or-graphs", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, when.Not(startedUp)), Said: []string{"method initialize_cache", "method 'initialize_cache", `collective_rpc("initialize_cache`},
-		Unsaid: []string{"worker/cache_engine.py", "in _allocate_kv_cache", "in initialize_kv_cache"},
-		Cause:  cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
-		Headline: "did not start: the KV cache, or the CUDA graphs after it, did not fit on the card",
-		Means:    "The log names the step, `initialize_cache`: vLLM allocates the KV cache that it had sized by its share of the card, then captures CUDA graphs outside the share. One of the two was refused[[ {asked} with {room} free]]; the weights had fitted.",
-		Not:      "A shorter context alone: the KV cache fills the share at any length.",
-		Cures: []cause.Cure{
-			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
-			added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "Only if the lines above the error are about graphs (`Capturing the model for CUDA graphs`).", "slower tokens, most with small models"),
-			vllm.Given(maybeOthers, typed("close_other_apps", "Check what else is on the card; start servers one by one", "nvidia-smi", "free")),
-			piecesCure,
-		},
-		Sources: []string{"vllm/worker/worker.py", "vllm/executor/multiproc_worker_utils.py"},
-	},
-	{
 		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: stage.OnCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: the KV cache it had planned did not fit on the card",
@@ -328,7 +313,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs or a request; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start; with neither, most likely the weights (the oldest versions print no such line).",
+		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs[[ {or_request}]]; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start; with neither, most likely the weights (the oldest versions print no such line).",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
