@@ -6,10 +6,9 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// asked are the ways in which vLLM names what its workers were told to do: "Exception
-// in worker VllmWorkerProcess while processing method load_model", "Error executing
-// method 'load_model'" and V1's collective_rpc("load_model"). Further down their
-// tracebacks say more.
+// asked are the ways in which vLLM names what workers were told to do: "Exception in
+// worker VllmWorkerProcess while processing method load_model", "Error executing
+// method 'load_model'", and V1's call.
 func asked(methods ...string) (words []string) {
 	for _, m := range methods {
 		words = append(words, "method "+m, "method '"+m, `collective_rpc("`+m)

@@ -88,11 +88,7 @@ func product(terms []Term) string {
 		switch n := Thousands(t.Value); {
 		case t.Name == "bytes" && t.Value == 1:
 			out = append(out, "1 byte")
-		case t.Name == "bytes":
-			out = append(out, n+" bytes")
-		case t.Name == "bits":
-			out = append(out, n+" bits")
-		case t.Name == "tokens", t.Name == "heads", t.Name == "layers":
+		case t.Name == "bytes", t.Name == "bits", t.Name == "tokens", t.Name == "heads", t.Name == "layers":
 			out = append(out, n+" "+t.Name)
 		case t.Name == "":
 			out = append(out, n)
