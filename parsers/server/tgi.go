@@ -25,7 +25,7 @@ var tgiFailures = []text.Wording{
 }
 
 var tgiLines = []text.Wording{
-	text.On("warmup{max_input_length=", tgiSpan), text.On("text-generation-inference:", text.SaysVersion("tgi_version", serverRelease)),
+	text.On("warmup{max_input_length=", tgiSpan), text.On("ghcr.io/huggingface/", commandLine("tgi_command", nil)), text.On("text-generation-inference:", text.SaysVersion("tgi_version", serverRelease)),
 	text.On("Args { model_id:", arguments("model_id:", only(tgiMemory...))), // Rust's debug form, on one line or pretty-printed
 	text.On("text-generation-launcher --", commandLine("tgi_command", nil)),
 }

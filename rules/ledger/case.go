@@ -81,10 +81,8 @@ func (c *Case) Root(kinds ...fact.Kind) bool {
 
 // Signal returns the first evidence of an activity, nil if there is none.
 func (c *Case) Signal(ids ...string) *fact.Signal {
-	for i := range c.Facts.Signals {
-		if s := &c.Facts.Signals[i]; slices.Contains(ids, s.ID) {
-			return s
-		}
+	if i := slices.IndexFunc(c.Facts.Signals, func(s fact.Signal) bool { return slices.Contains(ids, s.ID) }); i >= 0 {
+		return &c.Facts.Signals[i]
 	}
 	return nil
 }
