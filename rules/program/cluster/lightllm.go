@@ -21,7 +21,7 @@ const (
 // LightLLM is what is peculiar to LightLLM. Its cache takes mem_fraction of the
 // card, less the weights, or as many tokens as max_total_token_num says.
 var LightLLM = program.Program{
-	Name: "lightllm", Shown: "LightLLM", Rank: 80, Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Name: "lightllm", Shown: "LightLLM", Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Proofs:   []string{"lightllm.server", "lightllm/server/", "lightllm/common/", "lightllm/models/"},
 	Commands: []string{"lightllm.server.api_server"},
 	Numbers:  []explain.Reading{poolPiece},
