@@ -49,8 +49,9 @@ func talk(l *text.Log, f *fact.Facts) {
 // in a model that is not trained.
 var doing = strings.Fields("encoding rendering generate transcribing transcription diarization scoring predicting predict inferring evaluating segmenting detecting upscaling inpaint inpainting denoising reranking")
 
-// atWork reports a line that has one of them.
+// atWork reports a line that has one of them, not in quotes as one of several
+// tasks of a model.
 func atWork(line string) bool {
-	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r < 'a' || r > 'z' })
+	words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return (r < 'a' || r > 'z') && r != '\'' })
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(doing, w) })
 }

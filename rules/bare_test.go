@@ -37,7 +37,7 @@ var phaseShown = map[string]*regexp.Regexp{
 	"load":          claims[1].shown,
 	"inference":     claims[2].shown,
 	"kv_cache":      regexp.MustCompile(`(?i)kv|cache|pool|state`),
-	"warmup":        regexp.MustCompile(`(?i)warm`),
+	"warmup":        regexp.MustCompile(`(?i)warm|method determine_num_available_blocks`),
 	"graph_capture": regexp.MustCompile(`(?i)captur|graph`),
 	"startup_check": regexp.MustCompile(`(?i)startup|start|init|require|available|free|context size`),
 }

@@ -2,6 +2,7 @@ package array
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,12 +60,10 @@ func pictures(shape string) bool {
 	if len(dims) < 3 || dims[len(dims)-1] != "3" && dims[len(dims)-1] != "4" {
 		return false
 	}
-	for _, side := range dims[len(dims)-3 : len(dims)-1] {
-		if n, ok := text.WholeNumber(side); !ok || n < 16 || n > widestPicture {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(dims[len(dims)-3:len(dims)-1], func(side string) bool {
+		n, ok := text.WholeNumber(side)
+		return !ok || n < 16 || n > widestPicture
+	})
 }
 
 // itemSizes are bytes of one element, by how numpy and TensorFlow call them.

@@ -14,7 +14,11 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC), text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 14, 900, asyncPattern)),
-	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readEager), text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
+	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", func(m text.Message) int { // all that 2.6 and later say of an op outside of a graph
+		node(m, m.Find(nodePattern, 200).Text("name"))
+		return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
+	}),
+	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy), text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
 	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle), text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle), text.On("Sum Total of in-use chunks", readBFCStats), text.On("curr_region_allocation_bytes_", readBFCStats),
@@ -129,12 +133,6 @@ var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.
 // gradientSum adds up the gradients of a tensor that is used several times:
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
-
-// readEager reads all that TensorFlow 2.6 and later say of an op outside of a graph.
-func readEager(m text.Message) int {
-	node(m, m.Find(nodePattern, 200).Text("name"))
-	return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
-}
 
 // node states the op that failed, and the share of the card that TensorFlow was
 // given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0

@@ -168,12 +168,8 @@ func (f *Figures) Agrees(other *Figures) bool {
 
 // Empty reports that no figure is stated.
 func (f *Figures) Empty() bool {
-	for _, p := range f.fields() {
-		if p.stated() {
-			return false
-		}
-	}
-	return len(f.OtherProcesses) == 0
+	fields := f.fields()
+	return len(f.OtherProcesses) == 0 && !slices.ContainsFunc(fields[:], field.stated)
 }
 
 // field is one figure under its key of the report: a size or a count.

@@ -23,6 +23,7 @@ var lmdeployLines = []text.Wording{
 	text.On("lmdeploy chat", commandLine("lmdeploy_command", nil)), text.On("lmdeploy serve", commandLine("lmdeploy_command", nil)),
 	text.On("TurbomindEngineConfig(", turboMindConfig), text.On("lmdeploy:v0.", text.SaysVersion("lmdeploy_version", serverRelease)), text.On("LMDeploy: 0.", text.SaysVersion("lmdeploy_version", serverRelease)), text.On("lmdeploy==0.", text.SaysVersion("lmdeploy_version", serverRelease)),
 	text.On("PytorchEngineConfig(", turboMindConfig),
+	text.On("max_total_token_num", text.States(0, 40, text.NewPattern(`^max_total_token_num'?[=:]?(?<is_max_total_token_num>INT)`))), // LightLLM's
 }
 
 // turboMind reads the file that asked: memory_utils.cu allocates weights and

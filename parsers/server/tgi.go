@@ -25,7 +25,7 @@ var tgiFailures = []text.Wording{
 }
 
 var tgiLines = []text.Wording{
-	text.On("warmup{max_input_length=", tgiSpan), text.On("text-generation-inference:", text.SaysVersion("tgi_version", serverRelease)),
+	text.On("warmup{max_input_length=", tgiSpan), text.On("ghcr.io/huggingface/", commandLine("tgi_command", nil)), text.On("text-generation-inference:", text.SaysVersion("tgi_version", serverRelease)),
 	text.On("Args { model_id:", arguments("model_id:", only(tgiMemory...))), // Rust's debug form, on one line or pretty-printed
 	text.On("text-generation-launcher --", commandLine("tgi_command", nil)),
 }
@@ -35,6 +35,7 @@ var tgiEvidence = text.Evidence{
 	Words: slices.Concat(
 		text.Frames("warmup", 5, "Method Warmup encountered", "in warmup", ":warmup:"),
 		text.Frames("inference", 4, "Method Prefill encountered", "Method Decode encountered"),
+		text.Frames("load", 1, "ShardCannotStart", "Shard 0 failed to start", "Shard 1 failed to start", "Shard 2 failed to start", "Shard 3 failed to start"), // not after the warm-up: launcher/src/main.rs
 		text.Frames("load", 4, "in get_model", "Error when initializing model", "in get_tensor", "in get_sharded", "in get_weights_col", "in get_weights_row", "in get_multi_weights_col"),
 		text.Marks("text_generation_server/", "text_generation_launcher", "text_generation_client", "text_generation_router"),
 	),

@@ -17,9 +17,9 @@ var vllmArguments = []text.Wording{
 	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
 	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
 	text.On("with config: model=", arguments("model=", vllmConfig)),
-	text.On("vLLM API server version", func(m text.Message) int { text.Says(fact.Start)(m); return vllmVersion(m) }), // what failed before is of an earlier start
 	text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
-	text.On("vllm serve", commandLine("vllm_command", vllmShort)),
+	text.On("vLLM API server version", func(m text.Message) int { text.Says(fact.Start)(m); return vllmVersion(m) }), // what failed before is of an earlier start
+	text.On("vllm/vllm-openai", commandLine("vllm_command", vllmShort)), text.On("vllm serve", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)), text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
 	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
 	text.On("Starting to load model", vllmLoads), text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
@@ -120,9 +120,9 @@ func vllmLoads(m text.Message) int {
 var vllmShort = map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"}
 
 // commandLine makes the reader of a command as a shell, a Dockerfile or a
-// process list shows it. It goes on behind a backslash. The fact holds its
-// words, parted by NUL; aliases are the options that are not spelled like the
-// argument they set.
+// process list shows it, or of what stands behind an image's name in docker run.
+// It goes on behind a backslash. The fact holds its words, parted by NUL; aliases
+// are the options that are not spelled like the argument they set.
 func commandLine(name string, aliases map[string]string) func(text.Message) int {
 	return func(m text.Message) int {
 		words := commandWords(m)
@@ -134,7 +134,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 			flag, value, joined := strings.Cut(words[i], "=")
 			name, ok := optionName(flag, aliases)
 			if !ok {
-				if i > 0 && slices.Contains([]string{"serve", "chat", "api_server"}, words[i-1]) && words[i] != "api_server" {
+				if i == 0 && strings.Contains(words[0], "/") || i > 0 && slices.Contains([]string{"serve", "chat", "api_server"}, words[i-1]) && words[i] != "api_server" {
 					model(m, words[i])
 				}
 				continue
@@ -189,6 +189,9 @@ func commandWords(m text.Message) []string {
 	}
 	words := shellWords(text)
 	ofCommand := func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }
+	if len(words) > 2 && strings.ContainsAny(words[0], "/:") && slices.ContainsFunc(words[1:3], func(w string) bool { return strings.HasPrefix(w, "--") }) && ofCommand(words[1]) {
+		return words[1:] // of an image
+	}
 	if len(words) == 0 || !slices.Contains(servers, words[0]) || !slices.ContainsFunc(words, ofCommand) {
 		return nil // its blanks are lost, or it is prose
 	}

@@ -6,26 +6,37 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
+// asked are the ways in which vLLM names what workers were told to do: "Exception in
+// worker VllmWorkerProcess while processing method load_model", "Error executing
+// method 'load_model'", and V1's call.
+func asked(methods ...string) (words []string) {
+	for _, m := range methods {
+		words = append(words, "method "+m, "method '"+m, `collective_rpc("`+m)
+	}
+	return words
+}
+
 // vllmEvidence: a dummy run calls what serving calls and graph capture calls dummy
 // runs, so that the more special frame decides.
 var vllmEvidence = text.Evidence{
 	Program: "vllm",
 	Words: slices.Concat(
 		text.Frames("startup_check", 6, "in request_memory"),
-		text.Frames("startup_check", 3, "in init_device"),
+		text.Frames("startup_check", 3, "in init_device"), text.Frames("startup_check", 1, asked("init_device")...),
 		text.Frames("kv_cache", 6, "in raise_if_cache_size_invalid", "check_enough_kv_cache_memory", "in initialize_kv_cache", "_allocate_kv_cache", "in allocate_kv_cache"),
-		text.Frames("kv_cache", 5, "worker/cache_engine.py"),
+		text.Frames("kv_cache", 5, "worker/cache_engine.py"), text.Frames("kv_cache", 3, asked("initialize_cache", "initialize_from_config")...),
 		text.Frames("graph_capture", 7, "in capture_model", "model_runner.capture_model(", "_capture_cudagraphs", "in capture_begin", "in capture_end", "torch/cuda/graphs.py"),
 		text.Frames("warmup", 6, "_dummy_sampler_run", "_dummy_pooler_run", "sampling_metadata=dummy_metadata"),
 		text.Frames("warmup", 5, "in determine_available_memory", "in determine_num_available_blocks", "in profile_num_available_blocks", "in profile_run", "in _dummy_run"),
 		text.Frames("warmup", 6, "kernel_warmup(", "in kernel_warmup", "model_executor/warmup/"),
-		text.Frames("warmup", 4, "in compile_or_warm_up_model"),
+		text.Frames("warmup", 4, "in compile_or_warm_up_model"), text.Frames("warmup", 4, asked("compile_or_warm_up_model", "determine_num_available_blocks", "determine_available_memory")...),
 		text.Frames("warmup", 1, "vllm/v1/sample/sampler.py", "logits_sort, logits_idx", "vit_attn_wrappers.py"),
 		text.Frames("load", 6, "in create_weights", "in process_weights_after_loading"),
 		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader"),
-		text.Frames("load", 4, "in load_model"),
+		text.Frames("load", 4, "in load_model"), text.Frames("load", 3, asked("load_model")...),
 		text.Frames("load", 1, "torch/utils/_device.py"),
 		text.Frames("inference", 3, "_get_prompt_logprobs", "in run_busy_loop", "in _process_engine_step", "in engine_step", "in run_engine_loop", "self.run_engine_loop()", "self.engine_step()", "engine_core.run_busy_loop()", "self._process_engine_step()"),
+		text.Frames("inference", 2, asked("execute_model", "start_worker_execution_loop")...),
 		text.Frames("inference", 2, "in execute_model", "_log_task_completion", "_raise_exception_on_finish"),
 		text.Frames("inference", 0, "EngineDeadError"),
 		text.Steps("load", "Starting to load model", "Loading safetensors checkpoint shards"),

@@ -183,12 +183,9 @@ func (l *Log) Outranked(starts []int) []int {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(starts), func(line int) bool {
-		for _, r := range l.records {
-			if line < r && !slices.ContainsFunc(starts, func(other int) bool { return other > line && other < r }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(l.records, func(r int) bool {
+			return line < r && !slices.ContainsFunc(starts, func(other int) bool { return other > line && other < r })
+		})
 	})
 }
 

@@ -16,13 +16,10 @@ var NCCL = text.Parser{Name: "nccl", Explains: map[fact.Kind]int{fact.NCCLShm: 4
 		})
 	})
 
-var ncclWordings = []text.Wording{
-	text.On("Cuda failure 2 'out of memory'", readNCCLAlloc),
-	text.On("Cuda failure 'out of memory'", readNCCLAlloc),
-	text.On("Failed to CUDA calloc", readNCCLAlloc),
-	text.On("creating shared memory segment /dev/shm/nccl", readNCCLShm),
-	text.On("failed to extend /dev/shm/nccl", readNCCLShm),
-}
+var ncclWordings = slices.Concat(
+	text.OnAny(readNCCLAlloc, "Cuda failure 2 'out of memory'", "Cuda failure 'out of memory'", "Failed to CUDA calloc"),
+	text.OnAny(readNCCLShm, "creating shared memory segment /dev/shm/nccl", "failed to extend /dev/shm/nccl"),
+)
 
 var (
 	ncclDevicePattern = text.NewPattern(`\d{1,8}:\d{1,8}\[(?<device>\d{1,2})\]`)

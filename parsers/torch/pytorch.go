@@ -346,9 +346,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 	default: // a bare OutOfMemoryError
 		return end
 	}
-	if x.Message == "" {
-		x.Message = l.LineText(at)
-	}
+	x.Message = cmp.Or(x.Message, l.LineText(at))
 	text.Fail(f, l, at, end, x)
 	return end
 }

@@ -81,7 +81,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		return []step.Step{{Kind: "text", Text: fix.FixesByID()[id].InWords()}}
 	}
 	if last := &out[len(out)-1]; last.Kind == "text" && len(out) < len(steps) {
-		last.Text = strings.TrimRight(last.Text, ":.") + "." // what it announced is not for this reader
+		last.Text = strings.TrimRight(last.Text, ":. ") + "." // what it announced is not for this reader
 	}
 	return out
 }
@@ -183,7 +183,7 @@ func otherSystems(c *ledger.Case, text, kind string) string {
 func Without(text string, at int) string {
 	if open := strings.LastIndexAny(text[:at], "()"); open >= 0 && text[open] == '(' {
 		if end := strings.IndexByte(text[at:], ')'); end >= 0 {
-			return strings.TrimRight(text[:open], " ") + text[at+end+1:]
+			return strings.TrimSpace(strings.TrimRight(text[:open], " ") + text[at+end+1:])
 		}
 	}
 	start := max(strings.LastIndex(text[:at], ". ")+2, strings.LastIndex(text[:at], "; ")+2)
@@ -194,5 +194,5 @@ func Without(text string, at int) string {
 	if i := strings.Index(text[at:], ". "); i >= 0 {
 		end = at + i + 2
 	}
-	return text[:start] + text[end:]
+	return strings.TrimSpace(text[:start] + text[end:])
 }

@@ -124,6 +124,11 @@ func Crowded(c *Case) bool {
 	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.Total.Bytes
 }
 
+// Taken: others hold half of the card or more, and without them there was room.
+func Taken(c *Case) bool {
+	return c.Others.Has() && c.OthersAtMost.Bytes*2 >= c.Total.Bytes && c.Mine.Bytes+c.Asked.Bytes <= c.Total.Bytes
+}
+
 // Roomy: free covers the request by far, so nobody filled the card. A few MiB
 // too many prove nothing: the allocator asks for more than it prints, and what
 // is free was looked up after the refusal.

@@ -71,12 +71,7 @@ func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
 
 // Kind reports that one of the incident's statements is of one of the kinds.
 func (c *Case) Kind(kinds ...fact.Kind) bool {
-	for i := range c.Chain {
-		if slices.Contains(kinds, c.Chain[i].Kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Chain, func(x fact.Failure) bool { return slices.Contains(kinds, x.Kind) })
 }
 
 // Root reports that the root statement is of one of the kinds.
@@ -86,10 +81,8 @@ func (c *Case) Root(kinds ...fact.Kind) bool {
 
 // Signal returns the first evidence of an activity, nil if there is none.
 func (c *Case) Signal(ids ...string) *fact.Signal {
-	for i := range c.Facts.Signals {
-		if s := &c.Facts.Signals[i]; slices.Contains(ids, s.ID) {
-			return s
-		}
+	if i := slices.IndexFunc(c.Facts.Signals, func(s fact.Signal) bool { return slices.Contains(ids, s.ID) }); i >= 0 {
+		return &c.Facts.Signals[i]
 	}
 	return nil
 }

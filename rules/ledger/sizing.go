@@ -213,9 +213,7 @@ func AlreadyQuantised(c *Case) string {
 // size the name tells; "" means the format that the name tells.
 func WeightsIn(c *Case, format string) (int64, bool) {
 	m := Named(c)
-	if format == "" {
-		format = m.Format
-	}
+	format = cmp.Or(format, m.Format)
 	if m.Model != nil {
 		if w, err := m.Model.Weights(format); err == nil {
 			return w.Total, true

@@ -2,6 +2,7 @@
 package odds
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -37,7 +38,7 @@ type Evidence struct {
 // cards that hold and what logs like it had. Confidences add up to 1 at most;
 // causes under 3 % are left out, and those without a clue under 10 %.
 func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
-	cards = unwatched(c, cards)
+	cards = refuted(c, cards)
 	held := &deck{c, cards, make([]int8, len(cards))}
 	h := hear(c, clues, held)
 	share := h.Odds(learned())
@@ -50,10 +51,7 @@ func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 		if share[i] < least {
 			continue
 		}
-		why := found.Why
-		if why == "" {
-			why = alike
-		}
+		why := cmp.Or(found.Why, alike)
 		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: code.ForBackend(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Share > causes[j].Share })
@@ -80,16 +78,20 @@ const surest = 0.97
 // alike is the reason of a cause that no clue points to.
 const alike = "Nothing in the log says so outright; most logs with this message and these figures have this cause."
 
-// unwatched leaves out cards that decide against a climb that somebody watched.
-func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
+// refuted leaves out cards that decide against a climb that somebody watched, or
+// for this program's own need where others hold most of a card.
+func refuted(c *ledger.Case, cards []*cause.Card) []*cause.Card {
 	s := c.Signal("climbing")
-	if s == nil || s.Line != 0 {
+	watched, taken := s != nil && s.Line == 0, ledger.Taken(c)
+	if !watched && !taken {
 		return cards
 	}
 	return slices.DeleteFunc(slices.Clone(cards), func(k *cause.Card) bool {
-		return sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
+		return sure(k) && (watched && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory || taken && slices.Contains(ownNeed, k.Cause))
 	})
 }
+
+var ownNeed = []string{cause.BatchTooLarge, cause.ContextTooLong, cause.ModelTooLarge}
 
 func sure(k *cause.Card) bool { return k.Weight >= cause.Sure }
 

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,9 +31,7 @@ func (t teller) with(what, why string) string {
 
 func (t teller) killedHeadline() string {
 	who := map[string]string{"linux-oom-killer": "Linux killed the program", "kubernetes": "Kubernetes killed the container", "slurm": "Slurm killed the job"}[t.Framework]
-	if who == "" {
-		who = "The program was killed"
-	}
+	who = cmp.Or(who, "The program was killed")
 	switch {
 	case t.Limit.Has() && t.cause.ID != "":
 		return who + ": it reached its memory limit of " + t.Limit.String()

@@ -14,6 +14,19 @@ var LiteLLM = program.Program{
 	Cards:  liteLLMCards,
 }
 
+// OlmOCR reads pages of documents with a vLLM that it starts itself.
+var OlmOCR = program.Program{
+	Name: "olmocr", Shown: "olmOCR", Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Proofs:  []string{"olmocr.pipeline", "olmocr/pipeline.py", "olmocr/work_queue.py"},
+	Sources: program.Sources{"olmocr/olmocr/pipeline.py": "--gpu-memory-utilization --max_model_len --tensor-parallel-size --server"},
+}
+
+// Orpheus speaks with a vLLM inside its own class.
+var Orpheus = program.Program{
+	Name: "orpheus-tts", Shown: "Orpheus TTS", Work: "audio", Edits: "code", Language: "python", Systems: []string{"linux", "wsl"},
+	Proofs: []string{"orpheus_tts/engine_class.py", "orpheus_tts/decoder.py"},
+}
+
 // Exo spreads a model over the machines of a home.
 var Exo = program.Program{
 	Name: "exo", Work: "text-inference", Edits: "flags", Language: "python",

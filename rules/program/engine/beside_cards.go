@@ -180,10 +180,10 @@ var sglangMoreCards = []cause.Card{
 		Sources: []string{sglangCode + "server_args.py", sglangCode + "model_executor/piecewise_cuda_graph_runner.py", "https://docs.sglang.io/advanced_features/piecewise_cuda_graph.html"},
 	},
 	{
-		ID: "sglang/start", Kinds: onCard, If: when.All(sglangCard, ledger.FillsAlone, when.Not(when.In("load"))), Phases: []string{"unknown"}, Said: []string{"in init_tp_model_worker", "in init_model_worker"}, Unsaid: []string{"event_loop_", "in forward_batch_generation", "in init_device_graphs", "in init_cuda_graphs", "in init_memory_pool", "in load_model"}, Figures: outsidePyTorch,
+		ID: "sglang/start", Kinds: onCard, If: when.All(sglangCard, ledger.FillsAlone, when.Not(when.In("load"))), Phases: []string{"unknown"}, Said: []string{"in init_tp_model_worker", "in init_model_worker", "scheduler is dead. Please check", "Initialization failed. Please see the error messages above"}, Unsaid: []string{"event_loop_", "in forward_batch_generation", "in init_device_graphs", "in init_cuda_graphs", "in init_memory_pool", "in load_model"}, Figures: outsidePyTorch,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory during its start",
-		Means:    "The traceback ends while the worker is made, which loads weights, then allocates the KV cache pool, then captures CUDA graphs. `Load weight end` above it tells: without that line the weights are too large. {mine} of {total} is its own.[[ {outside} of that is outside PyTorch: communication between cards (DeepEP, symmetric memory), CUDA graphs or kernels' workspaces.]]",
+		Means:    "It failed before the server was ready, which loads weights, then allocates the KV cache pool, then captures CUDA graphs. `Load weight end` above it tells: without that line the weights are too large. {mine} of {total} is its own.[[ {outside} of that is outside PyTorch: communication between cards (DeepEP, symmetric memory), CUDA graphs or kernels' workspaces.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08, until it starts; `server_args` in the first lines has the present value:", Kind: "config", Text: "--mem-fraction-static 0.75 --cuda-graph-max-bs 16", Cost: "a smaller KV pool"},
 			{Fix: "use_lower_quant", Title: "Before it, load smaller weights or use more cards", Told: "An FP8, AWQ or GPTQ checkpoint of the same model, or `--tp-size` with twice the cards.", Cost: "slight loss of quality"},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -44,11 +47,20 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 	if c.Model != nil && c.Model.Parameters > 0 && fourBits(c) {
 		out["fits"] = fmt.Sprintf("The weights are small: about %s at 4 bit.", units.Amount(c.Model.Parameters*6/10))
 	}
-	out["at16"], out["at4"] = "", ""
+	out["at16"], out["at4"], out["less_share"] = "", "", lmdeployLess(c)
 	if c.Model != nil && c.Model.Parameters > 0 && !fourBits(c) {
 		out["at16"], out["at4"] = units.Amount(c.Model.Parameters*2), units.Amount(c.Model.Parameters*6/10)
 	}
 	return out
+}
+
+// lmdeployLess is three quarters of the share of the KV cache, to the twentieth.
+func lmdeployLess(c *ledger.Case) string {
+	now, ok := shareSet(c)
+	if !ok {
+		now = 0.8
+	}
+	return fmt.Sprintf("%g", max(0.05, math.Round(now*15)/20))
 }
 
 // where is a cure where a condition holds.
@@ -95,7 +107,26 @@ var lmdeployCacheCards = []cause.Card{
 		Sources:  []string{lmdeployExecutor, lmdeployMessages},
 	},
 	{
-		ID: "lmdeploy/pytorch-engine", Kinds: onCard, Said: []string{"lmdeploy/pytorch/"}, If: func(c *ledger.Case) bool { return c.In("lmdeploy") },
+		ID: "lmdeploy/pytorch-request", Kinds: onCard, If: lmdeployOn, Said: []string{"Engine loop failed with error", "Engine main loop failed", "in _async_step_background", "in async_loop", "in main_loop"}, Figures: lmdeploySet,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory on a request",
+		Means:    "Its PyTorch engine was serving. At the start the KV cache took its share of what the weights left, `cache_max_entry_count` ({share_here}); prompts and images are computed in the rest.[[ {asked} more was wanted with {room} free.]] The cache does not grow, so a smaller share is what makes room.",
+		Not:      "A shorter `--session-len`: the KV cache has its share whatever the length.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Lower `cache_max_entry_count`", Told: "To {less_share}. After `lmdeploy serve api_server` and the model, or as an argument of `PytorchEngineConfig`:", Steps: func(c *ledger.Case) []step.Step {
+				steps := lmdeployServer.Adds(launch.To("cache_max_entry_count", lmdeployLess(c)))(c)
+				return steps[len(steps)-1:]
+			}, Cost: "fewer tokens at a time"},
+			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_prefill_token_num`", Told: "Fewer prompt tokens are then computed at once (`api_server` has it since 0.6, 8192 unless set):", Steps: func(c *ledger.Case) []step.Step {
+				steps := lmdeployServer.Adds(launch.To("max_prefill_token_num", "2048"))(c)
+				return steps[len(steps)-1:]
+			}, Cost: "slower long prompts"},
+			lmdeployQuant, lmdeploySmaller,
+		},
+		Sources: []string{lmdeployMessages, lmdeployExecutor, "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/engine.py"},
+	},
+	{
+		ID: "lmdeploy/pytorch-engine", Kinds: onCard, If: when.All(lmdeployOn, when.Not(withoutFigures)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in its PyTorch engine",
 		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",

@@ -200,20 +200,6 @@ var DeepSpeedServing = []cause.Card{
 	},
 }
 
-// fastchatTrain is FastChat's own training of a model.
-var fastchatTrain = cause.Card{
-	ID: "fastchat/train", Kinds: onCard, Said: []string{"fastchat/train/"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory in training",
-	Means:    "Full training needs about 16 bytes per parameter for weights, gradients and optimizer state, divided by the cards with FSDP or ZeRO-3: 112 GB for 7 billion. Activations of a batch come on top.[[ {mine} of {total} was in use when {asked} was refused.]]",
-	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Shrink a step first", Told: "The same result with more accumulation. In place of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
-		{Fix: "use_lora", Title: "Or train with LoRA at 4 bit", Told: "`fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`: a 7B model then fits in 16 to 24 GB.", Cost: "the full weights stay as they are"},
-		{Fix: "shard_training", Title: "Or shard it over the cards", Told: "`--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
-	},
-	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train_lora.py", "https://github.com/lm-sys/FastChat/blob/main/docs/training.md"},
-}
-
 // mistralSets is a setting in the spelling of the log's program: `mistralrs
 // serve` is of late January 2026, `mistralrs-server` before.
 func mistralSets(now, old string) func(c *ledger.Case) []step.Step {

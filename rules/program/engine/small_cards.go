@@ -72,6 +72,19 @@ var infinityCards = []cause.Card{{
 var mistralCards = []cause.Card{
 	mistralPlan,
 	{
+		ID: "mistral.rs/unpacked", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"dequantize_f16", "forward_via_f16"},
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory while it unpacked quantised weights for a prompt",
+		Means:    "The backtrace shows `forward_via_f16` or `dequantize_f16`: for a prompt this version unpacks a quantised matrix to 16 bit for a moment, about four times its size at 4 bit, beside the weights. The weights had loaded and left too little for that.",
+		Not:      "A smaller KV cache alone, where it is not what fills the card.",
+		Cures: []cause.Cure{
+			{Fix: "fewer_gpu_layers", Title: "Keep fewer layers on the card", Told: "The rest runs on the processor; begin with three quarters of the model's layers (`0:24` is 24 on the first card):", Kind: "config", Text: "-n 0:24", Cost: "slower"},
+			{Fix: "upgrade_version", Title: "Update mistral.rs", Told: "Which weights are unpacked depends on its kernels for card and format; a newer version may do without.", Cost: "a build"},
+			{Fix: "use_lower_quant", Title: "Or take a smaller GGUF", Told: "Of fewer bits, or the next smaller model.", Cost: "slight loss of quality"},
+		},
+		Sources: []string{"https://github.com/huggingface/candle/blob/main/candle-core/src/quantized/mod.rs", mistralArgs + "model.rs"},
+	},
+	{
 		ID: "mistral.rs/request", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"Model failed with error", "prompt step - Model failed", "completion step - Model failed", "Serving on http", "OpenAI-compatible server listening"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on a request",

@@ -90,7 +90,7 @@ var tgiServer = launch.Server{
 // LoRAX is TGI's fork for adapters.
 var LoRAX = program.Program{
 	Name: "lorax", Shown: "LoRAX", Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Proofs:  []string{"lorax_client:", "lorax_launcher:", "lorax_server/", "lorax_router"},
+	Proofs:  []string{"lorax_client:", "lorax_launcher", "lorax_server/", "lorax_router"},
 	Like:    []*program.Program{&TGI},
 	Sources: program.Sources{"lorax/launcher/src/main.rs": "--cuda-memory-fraction --max-batch-prefill-tokens --max-input-length --max-total-tokens --quantize --adapter-memory-fraction --max-active-adapters"},
 	Cards:   loraxCards,

@@ -38,7 +38,10 @@ func tgiFew(c *ledger.Case) bool {
 
 // tgiBatch are the tokens of the trial batch.
 func tgiBatch(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": ""}
+	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": ""}
+	if c.Others.Has() && c.Others.Bytes > 1<<30 {
+		out["beside"] = c.Others.String()
+	}
 	if !era.Told(c, "tgi") || era.Lacks(c, "tgi", era.WarmupSaysMemory) {
 		out["any_error"] = "TGI before 1.1.1 (November 2023) and its Gaudi build print this for any error: check that the traceback above ends in \"out of memory\"."
 	}
@@ -75,11 +78,12 @@ func tgiQuantised(c *ledger.Case) bool {
 	return set != "" && set != "none" || ledger.AlreadyQuantised(c) != ""
 }
 
-// fullOfWeights: in the trial batch of at most the default size nine tenths of
-// the card were in use, which few tokens do not need.
+// fullOfWeights: in the trial batch nine tenths of the card were in use, which few
+// tokens do not need: the default at most, or a small piece where none is shown.
 func fullOfWeights(c *ledger.Case) bool {
 	n := ledger.IntSetting(c, "max_batch_prefill_tokens")
-	return c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*9 && n > 0 && n <= 4500 && c.Total.Bytes < 26<<30
+	few := n > 0 && n <= 4500 || n == 0 && c.Asked.Has() && c.Asked.Bytes < 256<<20
+	return c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*9 && few && c.Total.Bytes < 26<<30
 }
 
 // driverGives: what is missing is less than driver and libraries hold, which a
@@ -123,7 +127,7 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {others} of the card is neither free nor its tensors: more than 1 GiB points to another shard or program.]]",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {beside} of the card is another shard's or program's.]]",
 		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
 		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
 		Sources:  []string{tgiCausal, tgiIssues + "563"},
@@ -180,6 +184,20 @@ var tgiCards = []cause.Card{
 	},
 	tgiTrial("tgi/trial", []string{"warmup"}, nil),
 	tgiTrial("tgi/trial-failed", nil, []string{"Unable to warmup model", "Error: Warmup("}),
+	{
+		ID: "tgi/step-open", Kinds: onCard, If: when.All(inTGI, ledger.FillsAlone), Phases: []string{"unknown"}, Figures: tgiBatch,
+		Headline: "ran out of graphics memory; the log does not show in which step",
+		Means:    "{mine} of {total} is its own, and {asked} more was refused. Which step failed decides what helps, and other lines of the log show it: `Shard 0 failed to start` or `ShardCannotStart` below the error means the weights, `Warming up model` above it the trial batch, `Connected` above it a request.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Choose by these lines", Ways: []cause.Way{
+				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint, or `--num-shard 2` where there are two cards"},
+				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, with limits of a request to match"},
+				{For: "Connected", Text: "More room beside the KV cache: `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later)"},
+			}, Cost: "quality, length or tokens at a time"},
+			tgiSplit, tgiFewer,
+		},
+		Sources: []string{tgiLauncher, tgiGlobals},
+	},
 	{
 		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
 		Headline: "ran out of graphics memory on a request",

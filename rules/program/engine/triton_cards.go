@@ -39,6 +39,19 @@ var inTriton = cause.Card{
 var TritonCards = []cause.Card{
 	tritonShm, parts.CUDAPool,
 	{
+		ID: "triton-server/python-load", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to initialize Python stub", "creating server: Internal - failed to load all models"}, If: ledger.FillsAlone,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "did not load a model: its Python backend filled the card in `initialize`",
+		Means:    "The model's `model.py` failed while Triton loaded it, before any request: {mine} of {total} is this process's, and {asked} more was refused. Each instance of a model is a process of its own with weights of its own.",
+		Not:      "A smaller `max_batch_size` or smaller requests: none has come yet.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Load the weights in 16 bit, or fewer bits", Told: "In `initialize` of `model.py`: `torch_dtype=torch.float16` in `from_pretrained`, or a quantised checkpoint. A model that is made first and moved with `.to(\"cuda\")` is in 32 bit unless told otherwise.", Cost: "hardly any quality at 16 bit"},
+			{Fix: "lower_num_workers", Title: "Run one instance of the model", Told: "In `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once"},
+			{Fix: "kill_stale_process", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{"https://github.com/triton-inference-server/python_backend/blob/main/src/pb_stub.cc", tritonModels},
+	},
+	{
 		ID: "triton-server/fastertransformer", Kinds: []fact.Kind{fact.FasterTransformer},
 		Headline: "was refused graphics memory in its FasterTransformer backend",
 		Means:    "The message has no figures. Weights are loaded at the start; buffers for batch, beams, and length of prompt and answer when a request comes. If it failed at the start, the weights are too large; if at a request, that request needs too much beside them.",

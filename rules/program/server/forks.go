@@ -110,7 +110,7 @@ var VLLMTPU = program.Program{
 // VLLMOmni runs several engines, each with a share of its own.
 var VLLMOmni = program.Program{
 	Name: "vllm-omni", Shown: "vLLM-Omni", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs:  []string{"vllm_omni/", "vllm-omni/", "[AsyncOrchestrator] Stage-", "Model runner: Model loaded successfully", "Model runner: Initialization complete"},
+	Proofs:  []string{"vllm_omni/", "vllm-omni/", "[AsyncOrchestrator] Stage-", " --omni", "Model runner: Model loaded successfully", "Model runner: Initialization complete"},
 	Like:    []*program.Program{&VLLM},
 	Sources: program.Sources{"vllm-omni/docs/configuration/stage_configs.md": "--stage-configs-path", "vllm_omni/entrypoints/cli/serve.py": "--deploy-config --enable-cpu-offload --enable-layerwise-offload --stage-overrides"},
 	Steps: steps{

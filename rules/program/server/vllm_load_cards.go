@@ -154,12 +154,22 @@ func aboveShare(c *ledger.Case) bool {
 		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < max(128<<20, total/512)
 }
 
+// neverServed: vLLM says that it failed before it was ready.
+func neverServed(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
+		return slices.ContainsFunc([]string{"Engine core initialization failed", "EngineCore failed to start", "WorkerProc failed to start", "WorkerProc initialization failed"}, func(w string) bool { return strings.Contains(x.Message, w) })
+	})
+}
+
 // loadFigures add how large a model the card holds.
 func loadFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
 	out["moment"], out["failed"] = " ", "It failed while vLLM loaded the weights"
 	if c.Phase != "load" && !c.Root(fact.VLLMLoad) { // by its figures
 		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since almost nothing of what it holds is unused"
+	}
+	if out["or_request"] = "or a request"; neverServed(c) {
+		out["or_request"] = ""
 	}
 	if out["trial_of"] = "`max_num_batched_tokens` (2,048 to 16,384 by default)"; vllm.WholePrompts(c) {
 		out["trial_of"] = "a prompt of full length (`max_model_len`)"

@@ -297,10 +297,10 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.AfterCache[:1], Phases: []string{"warmup"},
+		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.LastWarmup, Phases: []string{"warmup"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no room was left for its last warm-up",
-		Means:    "The traceback shows `compile_or_warm_up_model`, which comes after weights and KV cache: vLLM runs the model once more at its largest sizes, then prepares CUDA graphs and sampler. All of that needs memory outside its share[[: {asked} more was wanted, {short} more than was left]].",
+		Means:    "The log names the step, `compile_or_warm_up_model`, which comes after weights and KV cache: vLLM runs the model once more at its largest sizes, then prepares CUDA graphs and sampler. All of that needs memory outside its share[[: {asked} more was wanted, {short} more than was left]].",
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
@@ -313,7 +313,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs or a request; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start; with neither, most likely the weights (the oldest versions print no such line).",
+		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs[[ {or_request}]]; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start; with neither, most likely the weights (the oldest versions print no such line).",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},

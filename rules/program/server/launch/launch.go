@@ -135,7 +135,7 @@ func (s Server) Sets(choices ...Choice) func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: construct(c, s.kept(c, set))}}
 		}
 		text := s.With(c, set...)
-		if strings.HasPrefix(text, "-") { // no command of its own
+		if strings.HasPrefix(text, "-") || s.InImage(c) { // no command of its own
 			return []step.Step{{Kind: "config", Text: text}}
 		}
 		return []step.Step{{Kind: "shell", Text: text}}
@@ -147,7 +147,10 @@ func (s Server) Sets(choices ...Choice) func(c *ledger.Case) []step.Step {
 func (s Server) Adds(choices ...Choice) func(c *ledger.Case) []step.Step {
 	whole := s.Sets(choices...)
 	return func(c *ledger.Case) []step.Step {
-		if s.Logged(c) != nil {
+		switch {
+		case s.InImage(c):
+			return append([]step.Step{{Kind: "text", Text: "All that stands after the image's name in your `docker run`:"}}, whole(c)...)
+		case s.Logged(c) != nil:
 			return whole(c)
 		}
 		var words []string
@@ -227,7 +230,25 @@ func (s Server) With(c *ledger.Case, set ...Option) string {
 
 // Unknown: the log shows neither the command nor the model, so that what has to be added to the reader's own command is all there is to say.
 func (s Server) Unknown(c *ledger.Case) bool {
-	return s.Flags && s.Logged(c) == nil && (s.Others(c) || c.ModelName() == "MODEL")
+	return s.Flags && s.Logged(c) == nil && (s.Others(c) || s.Embedded(c) || c.ModelName() == "MODEL")
+}
+
+// Embedded: a program calls the engine in its own code; how it is started the log
+// does not show.
+func (s Server) Embedded(c *ledger.Case) bool {
+	if _, offline := c.Fact(s.Offline); offline || s.Logged(c) != nil {
+		return false
+	}
+	if _, started := c.Fact(fact.Start); started {
+		return false
+	}
+	calls, serves := false, false
+	for _, x := range c.Facts.Code {
+		own := x.Own && x.Function != "" && !strings.Contains(x.File, "vllm/") && !strings.HasSuffix(x.File, "/vllm")
+		calls = calls || own || x.Function == "from_engine_args" && !strings.Contains(x.File, "multiprocessing/")
+		serves = serves || strings.Contains(x.File, "/entrypoints/")
+	}
+	return calls && !serves
 }
 
 // Others: another program starts this server, by a command of its own.
@@ -244,6 +265,13 @@ func (s Server) Logged(c *ledger.Case) []string {
 		words = append([]string{"python", "-m"}, words...)
 	}
 	return words
+}
+
+// InImage: what the log shows was typed behind an image's name, whose command it is
+// added to.
+func (s Server) InImage(c *ledger.Case) bool {
+	words := s.Logged(c)
+	return len(words) > 0 && (strings.HasPrefix(words[0], "-") || strings.Contains(words[0], "/"))
 }
 
 // fromSettings starts the log's model with the options that the log shows as
@@ -295,7 +323,7 @@ func (s Server) edit(words []string, o Option) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "--no-"+o.flag()[2:] })
 	at := slices.IndexFunc(words, func(w string) bool {
 		head, _, _ := strings.Cut(w, "=")
-		return head == o.flag() || s.Aliases[head] == o.Name
+		return strings.ReplaceAll(head, "_", "-") == o.flag() || s.Aliases[head] == o.Name
 	})
 	now, end := []string{o.flag()}, len(words)
 	if at < 0 {

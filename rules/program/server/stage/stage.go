@@ -29,7 +29,8 @@ func LoadingWeights(c *ledger.Case) bool {
 // and sampler are tried by compile_or_warm_up_model (vllm/v1/worker/gpu_worker.py).
 var (
 	Kernels    = []string{"kernel_warmup(", "in kernel_warmup", "model_executor/warmup/", "deep_gemm_warmup", "flashinfer_autotune"}
-	AfterCache = append([]string{"in compile_or_warm_up_model"}, Kernels...)
+	LastWarmup = []string{"in compile_or_warm_up_model", "method compile_or_warm_up_model", "method 'compile_or_warm_up_model", `collective_rpc("compile_or_warm_up_model`}
+	AfterCache = slices.Concat(LastWarmup, Kernels)
 )
 
 // CacheTaken: CUDA graphs exist, its frames are in the traceback, or the cache's size

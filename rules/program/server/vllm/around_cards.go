@@ -49,6 +49,20 @@ var Around = slices.Concat(besideCards, ramCards, swapCards, []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py"},
 	},
 	{
+		ID: "vllm/cache-or-graphs", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, func(c *ledger.Case) bool { return !c.Contains("private pools") }), Said: []string{"method initialize_cache", "method 'initialize_cache", `collective_rpc("initialize_cache`},
+		Unsaid: []string{"worker/cache_engine.py", "in _allocate_kv_cache", "in initialize_kv_cache"},
+		Cause:  cause.BudgetMisconfigured, Weight: cause.Strong, Figures: figures,
+		Headline: "did not start: the KV cache, or the CUDA graphs after it, did not fit on the card",
+		Means:    "The log names the step, `initialize_cache`: vLLM allocates the KV cache that it had sized by its share of the card, then captures CUDA graphs outside the share. One of the two was refused[[ {asked} with {room} free]]; the weights had fitted.",
+		Not:      "A shorter context alone: the KV cache fills the share at any length.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization`", Told: "By what is short and a little more. If the KV cache is then too small for the context, lower `max_model_len`. {where}", Own: true, Cost: "a smaller KV cache"},
+			Flags("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "It helps only where the lines above the error are about graphs (`Capturing the model for CUDA graphs`).", "slower tokens, most with small models", Option("enforce_eager", "True")),
+			{Fix: "close_other_apps", Title: "Check what else is on the card; start servers one by one", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+		},
+		Sources: []string{"vllm/worker/worker.py", "vllm/executor/multiproc_worker_utils.py"},
+	},
+	{
 		ID: "vllm/image-attention", Kinds: onCard, If: when.All(stage.OnCard, beyondAny), Said: ImageEncoders,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: figures,
 		Headline: "wanted {asked} in one piece for the attention of its image encoder",

@@ -13,7 +13,7 @@ import (
 // command-line parameters, verl/trainer/config/rollout/rollout.yaml, OpenRLHF's
 // cli/train_ppo_ray.py, Ray's
 // ray/llm/_internal/serve/configs/server_models.py, FastChat's
-// fastchat/serve/vllm_worker.py, Xinference's getting_started/using_xinference.rst.
+// fastchat/serve/vllm_worker.py, olmOCR's olmocr/pipeline.py, Orpheus TTS's engine_class.py, Xinference's getting_started/using_xinference.rst.
 var hosts = map[string]launch.Host{
 	"trl": {
 		Where: "In `GRPOConfig(…)`:", Pair: "{name}={value}", Sep: ", ", Share: 0.3,
@@ -51,6 +51,14 @@ var hosts = map[string]launch.Host{
 	"openrlhf": {
 		Where: "Among OpenRLHF's options (newer releases: `--vllm.` for `--vllm_`):", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
 		Names: map[string]string{"gpu_memory_utilization": "vllm_gpu_memory_utilization", "tensor_parallel_size": "vllm_tensor_parallel_size", "enforce_eager": "enforce_eager"},
+	},
+	"olmocr": {
+		Where: "Among the options of `olmocr` (what it does not know it hands on to vLLM; or `--server URL` for one that runs elsewhere):", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
+		Names: map[string]string{"gpu_memory_utilization": "gpu-memory-utilization", "max_model_len": "max_model_len", "tensor_parallel_size": "tensor-parallel-size", "enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill", "limit_mm_per_prompt": ""},
+		Rest:  "--{flag} {value}",
+	},
+	"orpheus-tts": {
+		Where: "In `OrpheusModel(…)`:", Pair: "{name}={value}", Sep: ", ", Rest: "{name}={value}",
 	},
 	"ray-serve": {
 		Where: "In `engine_kwargs` of your LLMConfig, or among your own engine's arguments:", Pair: "{name}={value}", Sep: ", ", Rest: "{name}={value}",

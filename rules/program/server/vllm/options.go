@@ -99,8 +99,12 @@ func Where(c *ledger.Case) string {
 		return host.Where
 	case offline:
 		return "In your script:"
+	case Server.InImage(c):
+		return "All that stands after the image's name in your `docker run`:"
 	case Server.Logged(c) != nil:
 		return "Your command with it:"
+	case Server.Embedded(c):
+		return "Where that program sets the arguments of its engine (with underscores in `AsyncEngineArgs` or `LLM(…)`):"
 	case Server.Others(c):
 		return "This is vLLM's option; your program may pass it on under a slightly different name:"
 	case Server.Unknown(c) && c.Signal(fact.InContainer) != nil:

@@ -1,13 +1,20 @@
-package engine
+package cluster
 
 import (
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// fastchatCard are the failures on a card, and killed those of RAM.
+var (
+	fastchatCard = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.NCCLAlloc, fact.XPURuntime}
+	killed       = []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.ContainerKill}
 )
 
 // FastChat's workers run Transformers, or vLLM in vllm_worker.
@@ -63,7 +70,7 @@ var fastchatCards = []cause.Card{
 		Sources: []string{"https://github.com/lm-sys/FastChat#cpu-only", "https://github.com/lm-sys/FastChat/blob/main/fastchat/model/compression.py"},
 	},
 	{
-		ID: "fastchat/cli", Kinds: onCard, Said: []string{"fastchat.serve.cli", "fastchat/serve/cli.py"}, If: when.All(ledger.FillsAlone, when.Not(when.In("load"))), Figures: fastchatShare,
+		ID: "fastchat/cli", Kinds: fastchatCard, Said: []string{"fastchat.serve.cli", "fastchat/serve/cli.py"}, If: when.All(ledger.FillsAlone, when.Not(when.In("load"))), Figures: fastchatShare,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: {mine} of {total} is its own",
 		Means:    "The model is loaded at 16 bit unless told otherwise, 2 GB per billion parameters: 14 GB for 7B, 26 for 13B, and a conversation needs 1 GB and more on top. With `--num-gpus 2` FastChat fills the first card to 85 % before it uses the second.",
@@ -76,7 +83,7 @@ var fastchatCards = []cause.Card{
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/cli.py"},
 	},
 	{
-		ID: "fastchat/load", Kinds: onCard, Phases: []string{"load"},
+		ID: "fastchat/load", Kinds: fastchatCard, Phases: []string{"load"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "Unless told otherwise the worker loads the model at 16 bit, 2 GB per billion parameters: 14 GB for 7B, 26 for 13B.[[ {mine} of {total} was its own when {asked} more was refused.]]",
@@ -89,7 +96,7 @@ var fastchatCards = []cause.Card{
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat#not-enough-memory"},
 	},
 	{
-		ID: "fastchat/request", Kinds: onCard,
+		ID: "fastchat/request", Kinds: fastchatCard,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, most likely on a request",
 		Means:    "A FastChat worker keeps a KV cache for each conversation that is being answered, and it grows with every token; no fixed pool makes other requests wait.[[ {mine} of {total} was its own when {asked} was refused.]] If it failed while loading, the weights are too large instead.",
@@ -100,4 +107,18 @@ var fastchatCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
 	},
+}
+
+// fastchatTrain is FastChat's own training of a model.
+var fastchatTrain = cause.Card{
+	ID: "fastchat/train", Kinds: fastchatCard, Said: []string{"fastchat/train/"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "ran out of graphics memory in training",
+	Means:    "Full training needs about 16 bytes per parameter for weights, gradients and optimizer state, divided by the cards with FSDP or ZeRO-3: 112 GB for 7 billion. Activations of a batch come on top.[[ {mine} of {total} was in use when {asked} was refused.]]",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Shrink a step first", Told: "The same result with more accumulation. In place of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
+		{Fix: "use_lora", Title: "Or train with LoRA at 4 bit", Told: "`fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`: a 7B model then fits in 16 to 24 GB.", Cost: "the full weights stay as they are"},
+		{Fix: "shard_training", Title: "Or shard it over the cards", Told: "`--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
+	},
+	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train_lora.py", "https://github.com/lm-sys/FastChat/blob/main/docs/training.md"},
 }
