@@ -60,7 +60,7 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM), not graphics memory",
-			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 2 need the most RAM (64 GB by its own list, 3 and 4 32, 5 24), and most of it is pinned (reserved).",
+			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 2 need the most RAM (64 GB by its own list, 3 and 4 32, 5 24) and keep unused models in pinned (reserved) RAM.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
 				managePage,
