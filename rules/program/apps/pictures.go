@@ -24,7 +24,7 @@ var EasyDiffusion = program.Program{
 		"lowvram_mode":     step.Paste("ui", "Settings: GPU Memory Usage: Low"),
 		"cpu_offload":      step.Paste("ui", "Settings: GPU Memory Usage: Low"),
 		"lower_resolution": step.Paste("ui", "Image Settings: 512x512 (SDXL 1024x1024), one image in parallel; an initial image of the same size or smaller; no upscaler"),
-		"vae_tiling":       step.Paste("ui", "Image Settings: VAE Tiling"),
+		"vae_tiling":       step.Paste("ui", "Image Settings: Enable VAE Tiling (on by default)"),
 	},
 	Cards: cards(cause.Card{
 		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -34,7 +34,7 @@ var EasyDiffusion = program.Program{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Set GPU Memory Usage to Low", Told: "In the Settings tab; save, and run it again.", Cost: "Slower."},
 			{Fix: "lower_resolution", Title: "Lower the image size, and that of the initial image", Told: "512 x 512 (SDXL 1024 x 1024), the initial image scaled down to that, one image in parallel; enlarge afterwards.", Cost: "Less detail."},
-			{Fix: "vae_tiling", Title: "Turn on VAE Tiling", Told: "In Image Settings; it helps if it failed at the very end of an image.", Cost: "Some seconds."},
+			{Fix: "vae_tiling", Title: "Leave VAE Tiling on", Told: "In Image Settings; it is on unless turned off, and helps if it failed at the very end of an image.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/main.js", "https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/parameters.js"},
 	}),

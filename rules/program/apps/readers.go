@@ -52,18 +52,18 @@ var (
 	// Marker turns PDFs into Markdown.
 	Marker = program.Program{
 		Name: "marker", Shown: "Marker", Work: "vision", Edits: "flags", Language: "python", Commands: []string{"marker", "marker_single"},
-		Sources: program.Sources{"marker/marker/config/parser.py": "--page_range", "marker/marker/scripts/convert.py": "--workers", "marker/README.md": "NUM_WORKERS TORCH_DEVICE", "surya/surya/settings.py": "DETECTOR_BATCH_SIZE RECOGNITION_BATCH_SIZE LAYOUT_BATCH_SIZE TABLE_REC_BATCH_SIZE"},
+		Sources: program.Sources{"marker/marker/config/parser.py": "--page_range", "marker/marker/scripts/convert.py": "--workers", "marker/marker/utils/batch.py": "workers", "marker/README.md": "NUM_WORKERS TORCH_DEVICE", "surya/surya/settings.py": "DETECTOR_BATCH_SIZE RECOGNITION_BATCH_SIZE LAYOUT_BATCH_SIZE TABLE_REC_BATCH_SIZE"},
 		Proofs:  []string{"marker/converters/", "marker/models.py", "marker/builders/", "marker/scripts/", "marker_single", "marker_chunk_convert", "marker/convert.py"},
 		Steps: steps{
-			"lower_parallel":    words("`marker FOLDER --workers 1` (5 by default; 5 GB of the card for each at the peak); `NUM_WORKERS=1` with marker_chunk_convert."),
+			"lower_parallel":    words("`marker FOLDER --workers 1` (by default one for each 7 GB of the card, before 1.8 five; 5 GB of the card for each at the peak); `NUM_WORKERS=1` with marker_chunk_convert."),
 			"lower_batch_size":  step.Paste("env", "export RECOGNITION_BATCH_SIZE=32 DETECTOR_BATCH_SIZE=4 LAYOUT_BATCH_SIZE=4 TABLE_REC_BATCH_SIZE=8"),
 			"lower_num_workers": words("Long PDFs in parts: `--page_range 0-49`."),
 			"cpu_offload":       step.Paste("env", "export TORCH_DEVICE=cpu"),
 		},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			working("marker", "while it converted", "By Marker's README a worker takes 5 GB of the card at its peak and 3.5 on average. `marker` starts 5 workers, `marker_single` one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
-			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts 5 workers, `marker_single` one.", "A shorter PDF: the models are loaded first.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
+			working("marker", "while it converted", "By Marker's README a worker takes 5 GB of the card at its peak and 3.5 on average. `marker` starts one for each 7 GB of the card's size (5 before version 1.8), `marker_single` one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
+			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts one for each 7 GB of the card's size (5 before version 1.8), `marker_single` one.", "A shorter PDF: the models are loaded first.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
 			ramFilled("marker", "Every page is rendered at two resolutions and kept until the document is done, in each worker.", "Smaller batches: they are in graphics memory.", "marker/README.md", "lower_num_workers", "lower_parallel"),
 		),
 	}

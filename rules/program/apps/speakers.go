@@ -95,7 +95,7 @@ var ACEStep = program.Program{
 	Cards: cards(cause.Card{
 		ID: "ace-step/song", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("ace-step") && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total} in all)]]",
-		Means:    "The language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card; the song's length and the batch size come on top. The project's table for 1.5: up to 8 GB offload, INT8 and the 0.6B language model or none; 12 to 16 GB the 1.7B; XL from 16 GB on.",
+		Means:    "The language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card; the song's length and the batch size come on top. The project's table for 1.5: up to 6 GB offload, INT8 and no language model; 6 to 12 GB the 0.6B; 12 to 24 GB the 1.7B.",
 		Not:      "Fewer steps: they cost time, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Turn on CPU offload and INT8", Ways: []cause.Way{

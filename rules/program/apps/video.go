@@ -60,7 +60,7 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM), not graphics memory",
-			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 3 need the most RAM, and pinned (reserved) memory comes on top.",
+			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 2 need the most RAM (64 GB by its own list, 3 and 4 32, 5 24) and keep unused models in pinned (reserved) RAM.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
 				managePage,
@@ -85,7 +85,7 @@ var Wan2GP = program.Program{
 			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
 			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them[[: {asked} more was refused]]. Its memory grows with the pixels of a frame; in Auto the tile size follows the total size of the card, whatever else is on it.",
 			Cures: []cause.Cure{
-				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (128 x 128) in place of Auto", "Slower; seams are rare."),
+				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (the preset for 6 GB, in older versions 128 x 128) in place of Auto", "Slower; seams are rare."),
 				{Fix: "lower_resolution", Title: "Lower the resolution, or make fewer frames", Told: "480p; enlarge the clip afterwards with Spatial Upsampling.", Cost: "Detail."},
 				lookAtCard,
 			},
@@ -169,15 +169,15 @@ var Wan = program.Program{
 
 // HunyuanVideo is Tencent's script.
 var HunyuanVideo = program.Program{
-	Name: "hunyuanvideo", Edits: "code", Language: "python", Shown: "HunyuanVideo", Work: "video-generation",
+	Remedies: pictures("vae_tiling"), // it is on by itself
+	Name:     "hunyuanvideo", Edits: "code", Language: "python", Shown: "HunyuanVideo", Work: "video-generation",
 	Proofs:  []string{"HunyuanVideo/hyvideo/", "HunyuanVideo/sample_video.py", "hyvideo/", "HunyuanVideo/", "--embedded-cfg-scale", "--flow-reverse"},
 	Like:    []*program.Program{&Pictures},
-	Sources: program.Sources{"HunyuanVideo/hyvideo/config.py": "--video-size --video-length --use-cpu-offload --use-fp8 --dit-weight --vae-tiling --ulysses-degree"},
+	Sources: program.Sources{"HunyuanVideo/hyvideo/config.py": "--video-size --video-length --use-cpu-offload --use-fp8 --dit-weight --ulysses-degree"},
 	Steps: steps{
 		"lowvram_mode":     step.Paste("config", "--use-cpu-offload"),
 		"cpu_offload":      step.Paste("config", "--use-cpu-offload"),
 		"lower_resolution": step.Paste("config", "--video-size 544 960 --video-length 65"),
-		"vae_tiling":       step.Paste("config", "--vae-tiling"),
 		"use_lower_quant":  step.Paste("config", "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt"),
 	},
 	Cards: cards(

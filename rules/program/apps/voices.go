@@ -52,7 +52,7 @@ var (
 			"lower_batch_size":  step.Paste("config", "# Configs/config_ft.yml\nbatch_size: 2   # at least 2"),
 			"lower_resolution":  step.Paste("config", "max_len: 200   # frames of 12.5 ms: 2.5 seconds; default 400"),
 			"use_smaller_model": step.Paste("config", "loss_params:\n  joint_epoch: 1000   # above epochs: no adversarial training with the speech model\nslmadv_params:\n  batch_percentage: 0.5   # or a smaller part of the batch for it"),
-			"mixed_precision":   words("`accelerate launch --mixed_precision=fp16 train_first.py`; the second stage runs on DataParallel at 32 bit (train_finetune_accelerate.py takes the option)."),
+			"mixed_precision":   words("`accelerate launch --mixed_precision=fp16 train_finetune_accelerate.py`; the second stage runs on DataParallel at 32 bit. Not for train_first.py: by the README the loss can become NaN there."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Turn off the adversarial training (`joint_epoch`)", "lower_resolution": "Train on shorter pieces (`max_len`)"}, Costs: map[string]string{"lower_resolution": "Shorter context in training."},
 		Like: []*program.Program{&Voices},
@@ -105,7 +105,7 @@ var (
 			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "A smaller `sample_size` in the model config (12582912 samples are 285 seconds at 44.1 kHz)."}, step.Step{Kind: "text", Text: "Fewer seconds do not help with a fixed `sample_size`: pass a smaller one to `generate_diffusion_cond`."}),
 			"mixed_precision":   words("`--precision bf16-mixed` (16-mixed is the default)."),
 			"offload_optimizer": words("`--strategy deepspeed`: ZeRO 2 over the cards."),
-			"half_precision":    words("`--model-half` in run_gradio.py; in code `model.to(torch.float16)`."),
+			"half_precision":    words("In code `model.to(torch.float16)`; run_gradio.py loads at 16 bit by itself, an older one with `--model-half`."),
 			"cpu_offload":       words("Encode the data set once: pre_encode.py writes latents, and training then leaves the autoencoder's encoder out."),
 		},
 		Titles: map[string]string{"lower_resolution": "Lower `sample_size`", "cpu_offload": "Encode the latents in advance", "offload_optimizer": "Shard the optimizer (ZeRO 2)"}, Costs: map[string]string{"cpu_offload": "One pass over the data, and disk space.", "lower_resolution": "Shorter clips."},
@@ -214,7 +214,7 @@ var (
 	// Spleeter is Deezer's, on TensorFlow.
 	Spleeter = program.Program{
 		Name: "spleeter", Shown: "Spleeter", Work: "audio", Edits: "flags", Language: "python", Commands: []string{"spleeter"},
-		Sources: program.Sources{"spleeter/spleeter/options.py": "--duration --offset --mwf CUDA_VISIBLE_DEVICES"},
+		Sources: program.Sources{"spleeter/spleeter/options.py": "--duration --offset --mwf"},
 		Proofs:  []string{"spleeter/"},
 		Steps: steps{
 			"lower_resolution": words("Cut it up: `spleeter separate -d 300 -s 0 ...`, then `-s 300`, ... (seconds), or ffmpeg first: `ffmpeg -i song.mp3 -f segment -segment_time 300 -c copy part%03d.mp3`."),

@@ -128,7 +128,7 @@ var (
 			"lower_batch_size": python("proba = np.concatenate([clf.predict_proba(part) for part in np.array_split(X_test, 20)])"),
 			"lowvram_mode":     python("clf = TabPFNClassifier(memory_saving_mode=True, n_estimators=4)   # version 2; version 1: N_ensemble_configurations=4, batch_size_inference=1"),
 			"lower_context":    say("About 10,000 rows, drawn at random or by class, and the 100 most useful columns: all training rows are read again for each prediction."),
-			"lower_parallel":   say("`n_estimators=1` for a trial (default 4 or 8, by release)."),
+			"lower_parallel":   say("`n_estimators=1` for a trial (default 4 or 8, by release; more by itself for many columns)."),
 		},
 		Sources: program.Sources{"TabPFN/src/tabpfn/classifier.py": "memory_saving_mode n_estimators fit_mode"},
 	}, one(shortage{

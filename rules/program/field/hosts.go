@@ -87,11 +87,11 @@ var (
 			"half_precision":    say("`.sel` the variables, region and years before you compute, then `.astype(\"float32\")`. Packed files (scale_factor) are read as 32 or 64 bit: two to four times their size."),
 			"lower_num_workers": python("import dask\ndask.config.set(scheduler=\"threads\", num_workers=2)"),
 		},
-		Sources: program.Sources{"xarray/doc/user-guide/dask.rst": "chunks", "dask/dask/threaded.py": "num_workers"},
+		Sources: program.Sources{"xarray/doc/user-guide/dask.md": "chunks", "dask/dask/threaded.py": "num_workers"},
 	}, nil, one(shortage{
 		means:  "Without `chunks=`, a computation, `.load()` or `.values` reads the whole variable, at its unpacked size. Arrays whose coordinates do not match are aligned or broadcast, which can make them far larger; so do rolling windows made by `construct`.",
 		fixes:  []string{"stream_dataset", "half_precision", "lower_num_workers"},
-		source: "xarray/doc/user-guide/dask.rst",
+		source: "xarray/doc/user-guide/dask.md",
 	}))
 
 	Rasterio = of(program.Program{

@@ -68,7 +68,7 @@ var (
 			"use_smaller_model":      say("uma-s instead of uma-m; eSCN, EquiformerV2 and GemNet in their small forms (`lmax_list: [4]`)."),
 			"gradient_checkpointing": python("# version 2, calculator or predict unit\nfrom fairchem.core.units.mlip_unit.api.inference import InferenceSettings\nsettings = InferenceSettings(activation_checkpointing=True)   # pass it as inference_settings=settings; \"turbo\" turns it off"),
 		},
-		Sources: program.Sources{"fairchem/src/fairchem/core/units/mlip_unit/api/inference.py": "activation_checkpointing", "fairchem/configs/uma": "max_atoms max_neighbors", "fairchem/configs/oc20": "--optim.batch_size --optim optim.eval_batch_size"},
+		Sources: program.Sources{"fairchem/src/fairchem/core/units/mlip_unit/api/inference.py": "activation_checkpointing", "fairchem/configs/uma": "max_atoms max_neighbors", "fairchem/configs/oc20 (v1)": "--optim.batch_size --optim optim.eval_batch_size"},
 	}, one(shortage{means: atomsMean, fixes: []string{"lower_batch_size", "gradient_checkpointing", "kill_stale_process", "lower_resolution"}, source: "fairchem/src/fairchem/core/units/mlip_unit/api/inference.py"}), nil)
 
 	TorchMDNet = of(program.Program{

@@ -75,7 +75,7 @@ var (
 			"lower_context":     say("Forecast: `rollout.chunked_prediction`, one step of 6 hours at a time. Training: one target step; gradients through several keep each."),
 			"cpu_offload":       say("Use `rollout.chunked_prediction_generator`, and write each chunk out (`.to_netcdf`) before the next."),
 		},
-		Sources: program.Sources{"graphcast/graphcast/rollout.py": "chunked_prediction chunked_prediction_generator", "graphcast/docs/weathernext1_gen/cloud_vm_setup.md": "GenCast"},
+		Sources: program.Sources{"graphcast/weathernext/utils/rollout.py": "chunked_prediction chunked_prediction_generator", "graphcast/docs/weathernext1_gen/cloud_vm_setup.md": "GenCast"},
 	}, one(shortage{
 		means:  "The grid decides: 0.25 degrees are 721 x 1440 points x 37 levels, sixteen times the points of 1 degree, in one compiled program. GenCast needs 32 GB of graphics memory at 0.25 degrees, and 8 GB at 1 degree.",
 		fixes:  []string{"use_smaller_model", "lower_context", "cpu_offload", "bigger_gpu"},

@@ -116,7 +116,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size (--batch_size)", "lower_context": "Crop the protein around the pocket", "stream_dataset": "Make the ESM embeddings in advance"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; as many poses.", "lower_context": "Pockets that are cut off are not seen.", "stream_dataset": "One more step."},
 		Steps: steps{
-			"lower_batch_size": say("Lower `--batch_size` to 2 or 1 (default 10, also in default_inference_args.yaml), with `--samples_per_complex` as before: the poses of one complex are computed together."),
+			"lower_batch_size": say("Lower `--batch_size` to 2 or 1 (default 10), with `--samples_per_complex` as before: the poses of one complex are computed together."),
 			"lower_context":    say("Cut the PDB to the chains and domains around the pocket; proteins above 1000 residues need far more."),
 			"stream_dataset":   say("If it fails at \"Generating ESM language model embeddings\": make them once with esm's scripts/extract.py (`--truncation_seq_length 1022`, or on the CPU with `--nogpu`) and pass the folder as `--esm_embeddings_path`."),
 		},
@@ -155,13 +155,13 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Halve the batch size (-b)", "lower_resolution": "Downsample the particles", "stream_dataset": "Read particles when needed (--lazy)"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Lower resolution; upstream uses 128 for a first run.", "stream_dataset": "Slower, much more so on a slow disk."},
 		Steps: steps{
-			"lower_batch_size": say("Lower `-b` (`--batch-size`, default 8) to 4 or less."),
+			"lower_batch_size": say("Lower `-b` (`--batch-size`, default 16; before 3.5.2 8) to 4 or less."),
 			"lower_resolution": say("`cryodrgn downsample particles.mrcs -D 128 -o particles.128.mrcs --chunk 10000`, then train on that file: half the box side is a quarter of the memory."),
 			"stream_dataset":   say("Add `--lazy` and fewer `--max-threads`, with the stacks on an SSD."),
 		},
 		Sources: program.Sources{"cryodrgn/cryodrgn/commands/train_vae.py": "--batch-size --lazy --max-threads --multigpu --no-amp", "cryodrgn/cryodrgn/commands/downsample.py": "-D --chunk"},
 	}, one(shortage{
-		means:  "Memory grows with the batch and the pixels of a particle: the decoder evaluates each pixel, so a box of 256 takes four times one of 128. Wider networks (`--enc-dim 1024 --dec-dim 1024` instead of 256) also take several times as much.",
+		means:  "Memory grows with the batch and the pixels of a particle: the decoder evaluates each pixel, so a box of 256 takes four times one of 128. Wide networks (`--enc-dim` and `--dec-dim` 1024, the default) also take several times what 256 does.",
 		not:    "Fewer particles: they go through in batches.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process"},
 		source: "cryodrgn/cryodrgn/commands/train_vae.py",

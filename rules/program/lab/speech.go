@@ -49,7 +49,7 @@ var (
 	// SpeechBrain reads YAML files with overrides; pyannote uses it, too.
 	SpeechBrain = program.Program{
 		Name: "speechbrain", Shown: "SpeechBrain", Work: "audio", Edits: "flags", Language: "python", Rank: 62,
-		Sources: program.Sources{"speechbrain/CHANGELOG.md": "--auto_mix_prec", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml": "--batch_size --grad_accumulation_factor --max_batch_length_train --max_batch_length_val --precision --sorting", "speechbrain/recipes/CommonVoice/ASR/CTC/hparams/train_en_with_wav2vec.yaml": "--avoid_if_longer_than"},
+		Sources: program.Sources{"speechbrain/speechbrain/utils/run_opts.py": "--auto_mix_prec", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml": "--batch_size --grad_accumulation_factor --max_batch_length_train --max_batch_length_val --precision --sorting", "speechbrain/recipes/CommonVoice/ASR/CTC/hparams/train_en_with_wav2vec.yaml": "--avoid_if_longer_than"},
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
 			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "Behind the YAML file: half of the present `--batch_size`, and `--grad_accumulation_factor 2`; with dynamic batches half of `--max_batch_length_train` (seconds or frames, as in the file)."}, step.Step{Kind: "text", Text: "One file at a time."}),

@@ -155,14 +155,13 @@ var (
 	DynamiCrafter = program.Program{
 		Name: "dynamicrafter", Rank: above, Shown: "DynamiCrafter", Work: "video-generation", Edits: "code", Language: "python",
 		Proofs:  []string{"/DynamiCrafter/", "DynamiCrafter/lvdm/", "DynamiCrafter/scripts/"},
-		Sources: program.Sources{"DynamiCrafter/scripts/evaluation/inference.py": "--perframe_ae --bs --n_samples --video_length --height --width"},
+		Sources: program.Sources{"DynamiCrafter/scripts/evaluation/inference.py": "--perframe_ae --video_length --height --width"},
 		Steps: steps{
 			"vae_tiling":        step.Paste("text", "Add `--perframe_ae`: frames are decoded one by one (run.sh has it for 512 and 1024)."),
 			"use_smaller_model": step.Paste("text", "The 512 model (12.8 GB at 320 x 512) or 256 (11.9) instead of 1024 (18.3 at 576 x 1024), as its README counts; ComfyUI's wrapper runs bf16 files on 8 to 10."),
-			"lower_batch_size":  step.Paste("text", "`--bs 1 --n_samples 1`."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode frame by frame"},
-		Remedies: order("vae_tiling", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Remedies: order("vae_tiling", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("dynamicrafter/step", "It failed in a training step: 16 frames of a clip go through a model with image and motion layers.", "", "DynamiCrafter/configs/training_512_v1.0/config.yaml", cure("lower_batch_size", "Batch size 1, accumulate gradients", "text", "In the YAML: `batch_size: 1`, `accumulate_grad_batches: 2`; `use_checkpoint: True`.", "Slower.")),
 			made("dynamicrafter/run", cause.BatchTooLarge, "16 frames go through at once, with 32-bit weights. Decoding them together needs the most unless `--perframe_ae` is set.", "Fewer steps: they cost time, not memory.", "DynamiCrafter/README.md", theirs("vae_tiling", "use_smaller_model")...),

@@ -104,13 +104,13 @@ var (
 		Sources: program.Sources{"StableSR/scripts/sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py": "--vqgantile_size --vqgantile_stride --tile_overlap --n_samples --input_size --upscale"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "`--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least) with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
-			"lower_batch_size": step.Paste("text", "`--n_samples 1` (default 2)."),
+			"lower_batch_size": step.Paste("text", "`--n_samples 1` (default 2 in the scripts for 512 pixels)."),
 			"lower_resolution": step.Paste("text", "`--upscale 2`, or a smaller input: without the tile script the whole result is decoded at once."),
 		},
 		Remedies: order("lower_batch_size", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("stablesr/step", "It failed in a training step of Stable Diffusion with an encoder for the small image.", "", "StableSR/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the config: a smaller `batch_size`, more `accumulate_grad_batches`.", "Slower.")),
-			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 9 to 10 GB with two samples. Memory grows with the size of the result; tiles of the example size take about 18 GB.", "Fewer steps: they cost time, not memory.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
+			made("stablesr/run", cause.BatchTooLarge, "128 to 512 pixels needs 10 GB with two samples, by its README. Memory grows with the size of the result; tiles of the example size take about 18 GB.", "Fewer steps: they cost time, not memory.", "StableSR/README.md", theirs("lower_batch_size", "vae_tiling", "lower_resolution")...),
 		},
 	}
 	// IOPaint was lama-cleaner.
@@ -239,7 +239,7 @@ var (
 		Cards: []cause.Card{{
 			ID: "ncnn-vulkan/tile", Kinds: slices.Concat(vulkan, onCard), If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory",
-			Means:    "Unless you set it, it chooses the tile size by the card's memory, not by what other programs leave, and works on two tiles at once by default. \"vkAllocateMemory failed\" can repeat for each tile, and the result can be black or have holes.",
+			Means:    "Unless you set it, it chooses the tile size at the start, by the memory that the driver offers then, and works on two tiles at once by default. \"vkAllocateMemory failed\" can repeat for each tile, and the result can be black or have holes.",
 			Cures:    theirs("vae_tiling", "lower_parallel", "select_gpu"), Sources: []string{"waifu2x-ncnn-vulkan/src/main.cpp", "waifu2x-ncnn-vulkan/README.md"},
 		}},
 	}
