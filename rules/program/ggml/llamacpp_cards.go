@@ -70,11 +70,6 @@ func attentionOff(c *ledger.Case) bool {
 	return ok && slices.Contains([]string{"off", "false", "0"}, strings.ToLower(s.Value))
 }
 
-// overPiece: one buffer of 4 GiB or more under oneAPI.
-func overPiece(c *ledger.Case) bool {
-	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
-}
-
 // llamaPartCards are about parts beside the model, and devices that are none.
 var llamaPartCards = []cause.Card{
 	{
@@ -222,17 +217,8 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
-	{
-		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
-		Cause: cause.OversizedAllocation, Weight: cause.Likely,
-		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless asked to, which llama.cpp does by itself since May 2026 only; {asked} was asked for in one. The GPU may still have room.",
-		Cures: []cause.Cure{
-			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
-			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
-			as("lower_context", "Shorten the context", "shorter conversations"),
-		},
-		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
-	},
+	syclPiece("sycl-limit", cause.Decisive, roomForPiece),
+	syclPiece("sycl-piece", cause.Likely, when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill))),
 	{
 		ID: "llama.cpp/sycl-dnn", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: []string{"could not create a memory object"},
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped in oneDNN, which got no memory object for a multiplication",

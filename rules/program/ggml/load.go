@@ -24,9 +24,11 @@ var (
 	budgetOf         = load.BudgetOf
 	byOllama         = load.ByOllama
 	cacheOfShape     = load.CacheOfShape
+	claimed          = load.Claimed
 	contextOf        = load.ContextOf
 	contextToTry     = load.ContextToTry
 	count            = load.Count
+	devicesOf        = load.DevicesOf
 	expertsMoved     = load.ExpertsMoved
 	layersToKeep     = load.LayersToKeep
 	mayFail          = load.MayFail
@@ -42,6 +44,7 @@ var (
 	scores           = load.Scores
 	scoresFill       = load.ScoresFill
 	severalDevices   = load.SeveralDevices
+	sharesOf         = load.SharesOf
 	slots            = load.Slots
 	softwareDevice   = load.SoftwareDevice
 )

@@ -178,7 +178,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: texts of varying length, images of varying size, an evaluation between steps.",
+		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: {varied}.",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
@@ -201,6 +201,7 @@ func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 // fewOthers is what ending other programs could win where that is little.
 func fewOthers(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
+	out["varied"] = cures.Varied(c)
 	if out["few"] = ""; c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
 		out["few"] = "only " + c.Others.String() + " is outside it"
 	}

@@ -37,7 +37,7 @@ var OneTrainer = program.Program{
 	Name: "onetrainer", Shown: "OneTrainer",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
-	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/"},
+	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
 		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),
 		"lowvram_mode":           step.Paste("ui", "Tab training: Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),

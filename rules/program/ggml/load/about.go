@@ -1,12 +1,14 @@
 package load
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 )
 
 func OnMetal(c *ledger.Case) bool { return c.Backend == "metal" }
@@ -47,4 +49,48 @@ func SoftwareDevice(c *ledger.Case) bool {
 // (ggml-vulkan.cpp, suballocation_block_size).
 func Pieced(c *ledger.Case) bool {
 	return OnVulkan(c) && c.Failure.Stage == "weights" && ledger.Requested(c) <= units.GiB+units.MiB
+}
+
+// Claimed is what was listed as free on the failing device, where that is more
+// than was refused.
+func Claimed(c *ledger.Case) string {
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && MayFail(c, d) && d.Free.Bytes > ledger.Requested(c) {
+			return units.Amount(d.Free.Bytes)
+		}
+	}
+	return ""
+}
+
+// DevicesOf are the names of the cards, each once.
+func DevicesOf(c *ledger.Case) string {
+	names := map[string]int{}
+	for _, d := range c.Facts.Devices {
+		if d.Name != "" && len(d.Name) < 60 {
+			names[d.Name]++
+		}
+	}
+	for name, n := range names {
+		if len(names) == 1 && n > 1 {
+			return fmt.Sprintf("%d x %s", n, name)
+		}
+		if len(names) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
+// SharesOf lists the weights that each of several cards holds.
+func SharesOf(c *ledger.Case) string {
+	var list []string
+	for i, x := range books.Cards(c) {
+		if x.Weights > 0 {
+			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.Weights)))
+		}
+	}
+	if len(list) < 2 || len(list) > 8 {
+		return ""
+	}
+	return strings.Join(list, ", ")
 }
