@@ -220,6 +220,8 @@ func (g *ggmlReader) buffer(m text.Message) {
 		g.at("weights", m.At)
 	case "kv", "state":
 		g.at("kv", m.At)
+	case "compute": // it was made: what is refused from here on is no cache
+		g.at("compute", m.At)
 	}
 	if backend := BackendOfBuffer(b.Device); backend != "" && backend != "cpu" {
 		g.backend = backend

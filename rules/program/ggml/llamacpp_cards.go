@@ -171,7 +171,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory, with a context of {context} tokens",
-		Means: "It loaded, and then a Metal command failed.[[ The weights take {weights} of the {limit} that macOS lets the GPU use.]] The rest is most likely the KV cache for {context} tokens and the working memory of a prompt, which without flash attention grows with the context too. Other programs share that memory: see Activity Monitor, Memory.",
+		Means: "It loaded, and then a Metal command failed. [[{placed} {unset}]][[{partly}]] Other programs share that memory: see Activity Monitor, Memory.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "Half the tokens take half the cache.", "shorter conversations"),
 			told("enable_flash_attention", "Turn on flash attention too", "Then the attention matrix is not stored.", "free"),
@@ -333,8 +333,12 @@ func promptNumbers(c *ledger.Case) map[string]string {
 // metalNumbers are those of a Mac's memory.
 func metalNumbers(c *ledger.Case) map[string]string {
 	out := numbers(c)
-	if n := budgetOf(c).Weights; n > 0 {
-		out["weights"] = units.Amount(n)
+	out["partly"] = ""
+	if out["placed"] == "" {
+		if n := budgetOf(c).Weights; n > 0 {
+			out["partly"] = "The weights take " + units.Amount(n) + " of the " + units.Amount(ledger.SizeOf(c.F().Limit)) + " that macOS lets the GPU use. "
+		}
+		out["partly"] += "The rest is most likely the KV cache for " + out["context"] + " tokens and the working memory of a prompt, which without flash attention grows with the context too."
 	}
 	return out
 }

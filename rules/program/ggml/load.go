@@ -37,9 +37,11 @@ var (
 	onMetal          = load.OnMetal
 	onSYCL           = load.OnSYCL
 	onVulkan         = load.OnVulkan
+	ownLength        = load.OwnLength
 	perSlot          = load.PerSlot
 	physicalBatch    = load.PhysicalBatch
 	pieced           = load.Pieced
+	placed           = load.Placed
 	promptTokens     = load.PromptTokens
 	scores           = load.Scores
 	scoresFill       = load.ScoresFill

@@ -47,6 +47,7 @@ func numbers(c *ledger.Case) map[string]string {
 		"claimed": claimed(c),
 		"noFile":  noFile(c),
 		"prompt":  grouped(promptTokens(c)),
+		"placed":  placed(c),
 	}
 	if !severalDevices(c) && !pieced(c) {
 		out["layers"] = out["all"]
@@ -55,6 +56,9 @@ func numbers(c *ledger.Case) map[string]string {
 	budgeted(b, out)
 	if cache, has, n := beyond(c); n > 0 {
 		out["planned"], out["has"], out["planTo"] = units.Amount(cache), units.Amount(has), units.Amount(ledger.Proportion(cache, n, b.Context))
+	}
+	if out["placed"] != "" {
+		out["unset"], out["graph"] = ownLength(c, b), units.Amount(b.Graph)
 	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
@@ -79,14 +83,7 @@ func numbers(c *ledger.Case) map[string]string {
 			}
 		}
 	case "kv":
-		switch set, ok := c.Setting("ctx_size"); {
-		case b.Context == 0:
-			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
-		case (!ok || set.Default) && b.Context >= 8192 && b.Context == count(c, "n_ctx_train", mostTokens):
-			out["unset"] = "That length is the model's own maximum, which many versions take where `-c` sets none."
-		case b.Context >= 65536 && (!ok || set.Default):
-			out["unset"] = "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
-		}
+		out["unset"] = ownLength(c, b)
 	}
 	return out
 }

@@ -94,3 +94,36 @@ func SharesOf(c *ledger.Case) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// Placed says what a load put on the only card before it failed at work, as the
+// load lines have it; "" where they do not.
+func Placed(c *ledger.Case) string {
+	f := c.F()
+	weights, cache, graph := ledger.SizeOf(f.Weights), ledger.SizeOf(deviceKV(c)), ledger.SizeOf(f.ComputeBuffer)
+	n := ContextOf(c)
+	if weights == 0 || cache == 0 || n == 0 || SeveralDevices(c) || !c.Root(fact.GGMLRuntime, fact.GGMLMetal) {
+		return ""
+	}
+	said := fmt.Sprintf("On the GPU were placed: weights %s, KV cache %s for %s tokens (%s per token)", units.Amount(weights), units.Amount(cache), ledger.Thousands(n), units.Amount(cache/n))
+	if graph > 0 {
+		said += ", working memory " + units.Amount(graph)
+	}
+	said += "; together " + units.Amount(weights+cache+graph)
+	if f.Limit != nil && OnMetal(c) {
+		said += ", and macOS lets the GPU hold " + units.Amount(f.Limit.Bytes)
+	}
+	return said + "."
+}
+
+// OwnLength says whose length the context has, where nobody set it.
+func OwnLength(c *ledger.Case, b Budget) string {
+	switch set, ok := c.Setting("ctx_size"); {
+	case b.Context == 0:
+		return "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
+	case (!ok || set.Default) && b.Context >= 8192 && b.Context == Count(c, "n_ctx_train", MostTokens):
+		return "That length is the model's own maximum, which many versions take where `-c` sets none."
+	case b.Context >= 65536 && (!ok || set.Default):
+		return "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
+	}
+	return ""
+}
