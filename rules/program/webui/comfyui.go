@@ -135,7 +135,7 @@ var Fooocus = program.Program{
 	},
 	Titles:  map[string]string{"lowvram_mode": "Start with `--always-low-vram`", "vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Load the weights in 8 bit"},
 	Useless: imageUseless,
-	Cards:   fooocusCards,
+	Cards:   append(fooocusCards, pictures.Slack("fooocus/slack", of("fooocus"))),
 }
 
 var imageUseless = map[string]func(*ledger.Case) string{
