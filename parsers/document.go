@@ -60,7 +60,7 @@ func shown(line clean.Line) (t string, ok bool) {
 		return t, false
 	}
 	name, said, _ := strings.Cut(t, ": ")
-	if t == "ERROR:" || strings.HasPrefix(t, "=   ") || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // RELION behind its advice, MPICH's frame
+	if t == "ERROR:" || strings.HasSuffix(t, " |") && strings.Contains(t, " = ") || strings.HasPrefix(t, "=   ") || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // llama.cpp's table of memory, RELION behind its advice, MPICH's frame
 		return t, false
 	}
 	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""

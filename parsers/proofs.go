@@ -32,11 +32,8 @@ func proofsParser(proofs []fact.Proof) text.Parser {
 
 // holds reports that the second half of a proof follows its word.
 func holds(p fact.Proof, s string) bool {
-	if p.Beside == nil {
-		return true
-	}
 	s = s[:min(len(p.Word)+besideWithin, len(s))]
-	return slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s, part) })
+	return p.Beside == nil || slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s, part) })
 }
 
 // mostWords bounds how often one word is kept.

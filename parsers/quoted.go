@@ -87,10 +87,8 @@ func (s literals) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) 
 		return false
 	}
 	last, next := strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
-	if figureCount(x) > 0 || last == "" || next == "" || len(last) == len(before) || len(next) == len(after) {
-		return false
-	}
-	return text.Letter(last[len(last)-1]) && text.Letter(next[0]) && strings.Count(before, " ") > 1
+	return figureCount(x) == 0 && last != "" && next != "" && len(last) < len(before) && len(next) < len(after) &&
+		text.Letter(last[len(last)-1]) && text.Letter(next[0]) && strings.Count(before, " ") > 1
 }
 
 // aroundMessage returns a failure's literal and what stands before and after it
@@ -247,10 +245,8 @@ func isGoFile(l *text.Log) bool {
 // traceLine reports a line of a trace, or an error as a program prints it.
 func traceLine(t string) bool {
 	name, _, found := strings.Cut(t, ": ")
-	if found && !strings.ContainsAny(name, " ('\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) {
-		return true
-	}
-	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
+	return found && !strings.ContainsAny(name, " ('\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) ||
+		strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
 		strings.HasPrefix(t, "Error in ") && (strings.HasSuffix(t, ")") || strings.HasSuffix(t, ":")) || strings.HasPrefix(t, "Error using ") || // R, MATLAB
 		t == "Stacktrace:" || strings.HasPrefix(t, "@ ") && (strings.Contains(t, ".jl:") || strings.Contains(t, " 0x")) || // Julia, glog
 		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
@@ -266,9 +262,6 @@ func codeLine(t string) bool {
 	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") || strings.HasPrefix(t, `"`)) && strings.Contains(t, ":") {
 		return false // a log in JSON
 	}
-	if slices.ContainsFunc(codeStarts, func(start string) bool { return strings.HasPrefix(t, start) }) {
-		return true
-	}
 	last := t[len(t)-1]
-	return strings.HasSuffix(t, ": int") || last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")
+	return slices.ContainsFunc(codeStarts, func(start string) bool { return strings.HasPrefix(t, start) }) || strings.HasSuffix(t, ": int") || last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")
 }

@@ -53,6 +53,9 @@ func (g *ggmlReader) memoryTable(m text.Message) {
 		rest -= wrapped
 	}
 	g.card(m, k, "mib")
+	if rest >= 0 && k.Lower("self") != "0" { // the model is there: what is free is what it left
+		g.f.Devices[len(g.f.Devices)-1].Free = nil
+	}
 	m.Fact("unaccounted", &fact.Size{Bytes: rest << 20, Text: k.Text("rest"), Line: g.l.Line(m.At)})
 }
 

@@ -45,7 +45,7 @@ var ggmlLines = slices.Concat(
 	on(states(listedDevice, 140, 12, ""), "MiB free)"),
 	on(states(syclDevice, 0, 110, ""), "SYCL0:", "SYCL1:", "SYCL2:", "SYCL3:"),
 	on((*ggmlReader).rpcDevice, "total_mem="),
-	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
+	on((*ggmlReader).memoryTable, "- CUDA", "- ROCm", "- Vulkan", "- SYCL", "- MTL", "- Metal", "- MUSA", "- CANN"), // a bar that begins a line is no part of it
 	on((*ggmlReader).fitFailed, "failed to fit params to free device memory"),
 	// Command lines.
 	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench", "whisper-cli", "/main -m", " -ts "),
@@ -53,7 +53,7 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).koboldNamespace, "gpulayers="),
 	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),
 	// Programs.
-	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
+	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", "gpttype_load_model", "Load Text Model OK:", "Load Image Model OK:", "Could not load text model:", "Starting Kobold API on port", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
 	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
 	on((*ggmlReader).loading, "load_tensors:"),
 	on((*ggmlReader).promptSaved, "prompt_save:"),
@@ -93,7 +93,7 @@ var (
 	listedDevice  = text.NewPattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
 	syclDevice    = text.NewPattern(`(?<device>sycl\d):(?<name>intel[^:]{2,90}?)\((?<total>\d{1,9}mib)\)`)
 	rpcDevice     = text.NewPattern(`free_mem=(?<rpc_free_bytes>\d{1,18}),total_mem=(?<rpc_total_bytes>\d{1,18})`)
-	memoryRow     = text.NewPattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=\d{1,9}\+\d{1,9}\+\d{1,9}\)\+(?<rest>-?\d{1,15})\|`)
+	memoryRow     = text.NewPattern(`(?:^|\|)-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\((?<self>\d{1,9})=\d{1,9}\+\d{1,9}\+\d{1,9}\)\+(?<rest>-?\d{1,15})\|`)
 	promptSaved   = text.NewPattern(`promptwithlength(?<prompt_tokens>\d{1,9}),totalstatesize=(?<prompt_state>NUMmib)`)
 	koboldTokens  = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<prompt_tokens>\d{1,9})tokens\)`)
 )
@@ -220,6 +220,8 @@ func (g *ggmlReader) buffer(m text.Message) {
 		g.at("weights", m.At)
 	case "kv", "state":
 		g.at("kv", m.At)
+	case "compute": // it was made: what is refused from here on is no cache
+		g.at("compute", m.At)
 	}
 	if backend := BackendOfBuffer(b.Device); backend != "" && backend != "cpu" {
 		g.backend = backend

@@ -19,6 +19,9 @@ func runtimeError(g *ggmlReader, m text.Message, _ text.Match, x *statement) boo
 	if m.Follows("hipmalloc(", 360) {
 		x.Backend = "rocm"
 	}
+	if m.Follows("functionstreamat", 120) || m.Follows("device_event_new", 120) { // it sets up a queue
+		x.Phase = ""
+	}
 	if m.Follows("memgetinfo(", 360) || m.Follows("device_get_memory", 120) { // it only looks at the card
 		x.Phase = "startup_check"
 	}

@@ -73,6 +73,7 @@ var kernelWordings = slices.Concat(
 )
 
 var (
+	unitName    = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
 	killPattern = text.NewPattern(`^killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?` +
 		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:\d[\d,]{0,20}kb)?`)
 	// The name may hold blanks and brackets: it ends before "score", "total-vm"
@@ -150,8 +151,6 @@ func readPeak(m text.Message) int {
 	}
 	return m.End
 }
-
-var unitName = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
 
 // readUnit reads systemd's "run-r3f.scope: Failed with result 'oom-kill'.", and "A
 // process of this unit has been killed by the OOM killer.", of the units above, too.

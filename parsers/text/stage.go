@@ -101,17 +101,9 @@ func ownPath(line, word string) bool {
 		return true
 	}
 	line, word = strings.ReplaceAll(strings.ToLower(line), `\`, "/"), strings.ToLower(word)
-	found := false
-	for from := 0; ; {
-		i := strings.Index(line[from:], word)
-		if i < 0 {
-			return !found // broken over two lines, or not at all
-		}
-		if at := from + i; at == 0 || !nameByte(line[at-1]) {
-			return true
-		}
-		found, from = true, from+i+1
-	}
+	before := strings.Split(line, word)
+	before = before[:len(before)-1] // none: it is broken over two lines, or not there at all
+	return len(before) == 0 || slices.ContainsFunc(before, func(s string) bool { return s == "" || !nameByte(s[len(s)-1]) })
 }
 
 func nameByte(b byte) bool {

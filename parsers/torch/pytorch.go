@@ -27,7 +27,7 @@ var pytorchWords = []string{
 	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
 	"NVML_SUCCESS == r", "Invalid buffer size:",
 	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
-	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation",
+	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation", "hipErrorOutOfMemory",
 	"total bytes of NDArray >", "product of dimension sizes >", "NDArray dimension length >", "may not have completed. Error: (null) Insufficient Memory",
 	"insufficient resources when calling `cusparse",
 }
@@ -299,15 +299,15 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 	s := l.Squeezed()
 	end := min(at+len(strings.ReplaceAll(word, " ", "")), len(s))
 	x := fact.Failure{Framework: "pytorch", Backend: "cuda"}
+	if strings.HasPrefix(word, "HIP") || strings.HasPrefix(word, "hip") {
+		x.Backend = "rocm"
+	}
 	switch word {
 	case "CUDA error: out of memory", "HIP error: out of memory":
 		if ggml.Speaks(s, at) {
 			return end // the same words: see llamacpp.go
 		}
 		x.Kind = fact.CUDAError
-		if strings.HasPrefix(word, "HIP") {
-			x.Backend = "rocm"
-		}
 	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory",
 		"triple_chevron_launcher::launch(): out of memory":
 		x.Kind = fact.CUDAError
@@ -316,9 +316,10 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 			return end
 		}
 		x.Kind = fact.CUDAError
-	case "cudaErrorMemoryAllocation":
-		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") || !l.Mentions("torch") && !l.Mentions(".py") {
-			return end // the documentation hint of 2.9 and later; RMM and thrust: see cupy.go; compiled programs: see plain
+	case "cudaErrorMemoryAllocation", "hipErrorOutOfMemory": // also the last line of 2.9 and later ("Search for `...' in https://...") where the first is cut off
+		before := s[max(at-80, 0):at]
+		if len(f.Failures) > 0 || strings.Contains(before, "bad_alloc") || !strings.HasSuffix(before, "searchfor") && !l.Mentions("torch") && !l.Mentions(".py") {
+			return end // RMM and thrust: see cupy.go; compiled programs: see plain
 		}
 		x.Kind = fact.CUDAError
 	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",

@@ -89,10 +89,8 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 // understood: Python is for those who write it, or whose program spells the fix
 // so.
 func understood(c *ledger.Case, id string, s step.Step, own []*program.Program) bool {
-	if s.Kind != "python" || c.Reader.Program == "" && c.Reader.Language == "" || c.Reader.Writes("python") {
-		return true
-	}
-	return slices.ContainsFunc(own, func(p *program.Program) bool { return p.Name == c.Reader.Program && p.Steps[id] != nil })
+	return s.Kind != "python" || c.Reader.Program == "" && c.Reader.Language == "" || c.Reader.Writes("python") ||
+		slices.ContainsFunc(own, func(p *program.Program) bool { return p.Name == c.Reader.Program && p.Steps[id] != nil })
 }
 
 // commands are those that belong to a program, with the programs whose readers

@@ -57,6 +57,7 @@ var options = []option{
 	{"ollama", "OLLAMA_CONTEXT_LENGTH", 5013, 20250303, "0.5.13"},    // 314573bfe
 	{"ollama", DefaultContext, 6007, 20250430, "0.6.7"},              // 44b466eeb: 4096 instead of 2048
 	{"ollama", OneSlot, 10000, 20250730, "0.10"},                     // 20c3266e9: up to 4 requests at a time before
+	{"ollama", "OLLAMA_VULKAN", 12011, 20251113, "0.12.11"},          // #12931
 	{"llama.cpp", "-ctk ", 1619, 20231207, "b1619"},                  // bcc0eb45, #4309; the server since b2251
 	{"llama.cpp", "--no-kv-offload", 1619, 20231207, "b1619"},        // bcc0eb45, the server since b2599
 	{"llama.cpp", "-ub ", 2413, 20240313, "b2413"},                   // f30ea47a, #6017

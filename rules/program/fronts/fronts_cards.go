@@ -43,14 +43,14 @@ var koboldCards = []cause.Card{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: a compute buffer of {asked} did not fit",
 		Means:   "Weights and KV cache fit; the compute buffer of {asked}, which is made last, did not. It grows with the batch size and, without FlashAttention, with the context.",
-		Cures:   []cause.Cure{as("lower_ubatch", "Lower BLAS Batch Size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
+		Cures:   []cause.Cure{as("lower_ubatch", "Lower the batch size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/running", Kinds: ggml.AtWork, If: when.All(onGPU, when.Not(diffuses)),
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of graphics memory while it ran",
 		Means:   "The model was loaded; the working memory of a prompt, which is not reserved at the start, did not fit. No size is printed: some hundred MB are usual, more with a long prompt. Most often the layers leave too little free; another program may also have taken memory.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Lower GPU Layers by two or three", "slightly slower"), as("lower_ubatch", "Lower BLAS Batch Size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story")},
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Lower GPU Layers by two or three", "slightly slower"), as("lower_ubatch", "Lower the batch size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{

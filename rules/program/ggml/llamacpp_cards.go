@@ -70,11 +70,6 @@ func attentionOff(c *ledger.Case) bool {
 	return ok && slices.Contains([]string{"off", "false", "0"}, strings.ToLower(s.Value))
 }
 
-// overPiece: one buffer of 4 GiB or more under oneAPI.
-func overPiece(c *ledger.Case) bool {
-	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
-}
-
 // llamaPartCards are about parts beside the model, and devices that are none.
 var llamaPartCards = []cause.Card{
 	{
@@ -176,7 +171,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory, with a context of {context} tokens",
-		Means: "It loaded, and then a Metal command failed.[[ The weights take {weights} of the {limit} that macOS lets the GPU use.]] The rest is most likely the KV cache for {context} tokens and the working memory of a prompt, which without flash attention grows with the context too. Other programs share that memory: see Activity Monitor, Memory.",
+		Means: "It loaded, and then a Metal command failed. [[{placed} {unset}]][[{partly}]] Other programs share that memory: see Activity Monitor, Memory.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "Half the tokens take half the cache.", "shorter conversations"),
 			told("enable_flash_attention", "Turn on flash attention too", "Then the attention matrix is not stored.", "free"),
@@ -222,17 +217,8 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
-	{
-		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
-		Cause: cause.OversizedAllocation, Weight: cause.Likely,
-		Means: "Intel's oneAPI runtime allows no single buffer above 4 GiB unless asked to, which llama.cpp does by itself since May 2026 only; {asked} was asked for in one. The GPU may still have room.",
-		Cures: []cause.Cure{
-			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
-			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
-			as("lower_context", "Shorten the context", "shorter conversations"),
-		},
-		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
-	},
+	syclPiece("sycl-limit", cause.Decisive, roomForPiece),
+	syclPiece("sycl-piece", cause.Likely, when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill))),
 	{
 		ID: "llama.cpp/sycl-dnn", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: []string{"could not create a memory object"},
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped in oneDNN, which got no memory object for a multiplication",
@@ -347,8 +333,12 @@ func promptNumbers(c *ledger.Case) map[string]string {
 // metalNumbers are those of a Mac's memory.
 func metalNumbers(c *ledger.Case) map[string]string {
 	out := numbers(c)
-	if n := budgetOf(c).Weights; n > 0 {
-		out["weights"] = units.Amount(n)
+	out["partly"] = ""
+	if out["placed"] == "" {
+		if n := budgetOf(c).Weights; n > 0 {
+			out["partly"] = "The weights take " + units.Amount(n) + " of the " + units.Amount(ledger.SizeOf(c.F().Limit)) + " that macOS lets the GPU use. "
+		}
+		out["partly"] += "The rest is most likely the KV cache for " + out["context"] + " tokens and the working memory of a prompt, which without flash attention grows with the context too."
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat([]cause.Card{touch.Card}, beyondCards, takenCards, serverCards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening}, beyondCards, takenCards, serverCards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")
@@ -273,7 +273,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out of memory on {gpu} while it computed",
-		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.",
+		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.[[ {placed}]]",
 		Cures: []cause.Cure{
 			keepMoreFree,
 			told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
@@ -285,9 +285,10 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out of memory on {gpu} with a long context or prompt",
-		Means: "The model was loaded, and the GPU ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the KV cache takes a large part, and temporary buffers, which are not reserved at the start, come on top. ggml prints no size here.",
+		Means: "The model was loaded, and the GPU ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the KV cache takes a large part, and temporary buffers, which are not reserved at the start, come on top. ggml prints no size here.[[ {placed}]][[ {unset}]]",
 		Cures: []cause.Cure{
 			keepMoreFree,
+			{Fix: "enable_flash_attention", If: when.All(attentionOff, largeGraph, when.Not(oldVulkan)), Title: "Turn on flash attention: it is off", Told: "Most of the {graph} of working memory is then not needed, and the context keeps its length.", Cost: "free, where model and build have it"},
 			where(promptTooLong, told("lower_ubatch", "Lower the physical batch size", "The temporaries of a prompt grow with it; this prompt of {prompt} tokens still fits into the context.", "slower prompts")),
 			where(promptTooLong, told("fewer_gpu_layers", "Put fewer layers on the GPU", "They take their part of the KV cache along.", "slower")),
 			where(when.Not(promptTooLong), told("lower_context", "Shorten the context", "", "shorter conversations")),
@@ -318,6 +319,9 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 }
+
+// largeGraph: the compute buffer that was made takes a GiB and more.
+func largeGraph(c *ledger.Case) bool { return ledger.SizeOf(c.F().ComputeBuffer) >= units.GiB }
 
 func inNode(c *ledger.Case) bool { return c.Says("node-llama-cpp") }
 

@@ -24,9 +24,11 @@ var (
 	budgetOf         = load.BudgetOf
 	byOllama         = load.ByOllama
 	cacheOfShape     = load.CacheOfShape
+	claimed          = load.Claimed
 	contextOf        = load.ContextOf
 	contextToTry     = load.ContextToTry
 	count            = load.Count
+	devicesOf        = load.DevicesOf
 	expertsMoved     = load.ExpertsMoved
 	layersToKeep     = load.LayersToKeep
 	mayFail          = load.MayFail
@@ -35,13 +37,16 @@ var (
 	onMetal          = load.OnMetal
 	onSYCL           = load.OnSYCL
 	onVulkan         = load.OnVulkan
+	ownLength        = load.OwnLength
 	perSlot          = load.PerSlot
 	physicalBatch    = load.PhysicalBatch
 	pieced           = load.Pieced
+	placed           = load.Placed
 	promptTokens     = load.PromptTokens
 	scores           = load.Scores
 	scoresFill       = load.ScoresFill
 	severalDevices   = load.SeveralDevices
+	sharesOf         = load.SharesOf
 	slots            = load.Slots
 	softwareDevice   = load.SoftwareDevice
 )

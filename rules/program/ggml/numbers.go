@@ -47,6 +47,7 @@ func numbers(c *ledger.Case) map[string]string {
 		"claimed": claimed(c),
 		"noFile":  noFile(c),
 		"prompt":  grouped(promptTokens(c)),
+		"placed":  placed(c),
 	}
 	if !severalDevices(c) && !pieced(c) {
 		out["layers"] = out["all"]
@@ -56,10 +57,17 @@ func numbers(c *ledger.Case) map[string]string {
 	if cache, has, n := beyond(c); n > 0 {
 		out["planned"], out["has"], out["planTo"] = units.Amount(cache), units.Amount(has), units.Amount(ledger.Proportion(cache, n, b.Context))
 	}
+	if out["placed"] != "" {
+		out["unset"], out["graph"] = ownLength(c, b), units.Amount(b.Graph)
+	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
 	out["kvOthers"], out["shareHow"] = books.OthersCache(c)
 	open := "The log does not show how much was free: the GPU is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
+	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
+		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
+		open += " " + out["piece"]
+	}
 	if pieced(c) {
 		out["pieces"] = "It is one of several pieces of the weights; those before it were placed."
 	}
@@ -75,17 +83,7 @@ func numbers(c *ledger.Case) map[string]string {
 			}
 		}
 	case "kv":
-		switch set, ok := c.Setting("ctx_size"); {
-		case b.Context == 0:
-			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
-		case (!ok || set.Default) && b.Context >= 8192 && b.Context == count(c, "n_ctx_train", mostTokens):
-			out["unset"] = "That length is the model's own maximum, which many versions take where `-c` sets none."
-		case b.Context >= 65536 && (!ok || set.Default):
-			out["unset"] = "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
-		}
-	}
-	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
-		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
+		out["unset"] = ownLength(c, b)
 	}
 	return out
 }
@@ -262,50 +260,6 @@ func moment(c *ledger.Case) string {
 		return "The model was loaded and running, and reserved its working memory again."
 	}
 	return ""
-}
-
-// claimed is what was listed as free on the failing device, where that is more
-// than was refused.
-func claimed(c *ledger.Case) string {
-	for _, d := range c.Facts.Devices {
-		if d.Free != nil && mayFail(c, d) && d.Free.Bytes > ledger.Requested(c) {
-			return units.Amount(d.Free.Bytes)
-		}
-	}
-	return ""
-}
-
-// devicesOf are the names of the cards, each once.
-func devicesOf(c *ledger.Case) string {
-	names := map[string]int{}
-	for _, d := range c.Facts.Devices {
-		if d.Name != "" && len(d.Name) < 60 {
-			names[d.Name]++
-		}
-	}
-	for name, n := range names {
-		if len(names) == 1 && n > 1 {
-			return fmt.Sprintf("%d x %s", n, name)
-		}
-		if len(names) == 1 {
-			return name
-		}
-	}
-	return ""
-}
-
-// sharesOf lists the weights that each of several cards holds.
-func sharesOf(c *ledger.Case) string {
-	var list []string
-	for i, x := range books.Cards(c) {
-		if x.Weights > 0 {
-			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.Weights)))
-		}
-	}
-	if len(list) < 2 || len(list) > 8 {
-		return ""
-	}
-	return strings.Join(list, ", ")
 }
 
 // layersByHand is the number of layers, or how to reckon it from what is free.

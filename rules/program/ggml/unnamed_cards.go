@@ -89,7 +89,7 @@ var unnamedCards = []cause.Card{
 			where(otherProgram, told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower: the rest runs on the CPU")),
 			where(when.Not(otherProgram), does("fewer_gpu_layers", "Put fewer layers on the GPU", "text", "llama.cpp: `-ngl 20`, or half of the present value; KoboldCpp: GPU Layers; Ollama: `num_gpu`. Halve it again if it is refused, raise it while room stays.", "slower: the rest runs on the CPU")),
 			where(above(64*units.GiB), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")),
-			{Fix: "lower_ubatch", If: below(64 * units.GiB), Title: "If the next line says gallocr, reserve or compute: lower the batch", Told: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]].", Cost: "slower prompts"},
+			{Fix: "lower_ubatch", If: below(64 * units.GiB), Title: "If the next line says gallocr, reserve or compute: lower the batch", Told: "`-ub 128` (KoboldCpp: Batch Size 128) makes the working memory about a quarter[[, {quarter}]].", Cost: "slower prompts"},
 			does("lower_context", "If it says kv cache: halve the context", "text", "`-c` (KoboldCpp: Context Size; Ollama: `num_ctx`).", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/LostRuins/koboldcpp/issues/714"}, Solved: 1,

@@ -88,6 +88,18 @@ var runCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "ollama/discover/gpu.go"},
 	},
 	{
+		ID: "ollama/opening", Kinds: ggml.AtWork, Said: touch.Opens, If: when.All(byOllama, touch.Unloaded), Figures: loadFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "was refused memory while it opened the GPU",
+		Means: touch.OpenMeans, Not: touch.OpenNot,
+		Cures: []cause.Cure{
+			does("kill_stale_process", "See what is on the GPU while no model is loaded", "An `ollama` process without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "what it had not saved", look),
+			either(func(c *ledger.Case) bool { return c.Backend == "rocm" && !era.Lacks(c, "ollama", "OLLAMA_VULKAN") },
+				does("cpu_offload", "If it is empty then: use Vulkan in place of ROCm", "Since 0.12.11; the second line hides the GPU from ROCm.", "somewhat slower as a rule", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_VULKAN=1", "ROCR_VISIBLE_DEVICES=-1") })),
+			touch.Matching, update,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh", "ollama/envconfig/config.go", "https://github.com/ROCm/legacy-rocm-build/issues/5902", threads + "13212"},
+	},
+	{
 		ID: "ollama/runtime-oom", Kinds: ggml.AtWork, Said: []string{runtimeOOM}, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(long)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "ran out of GPU memory at a request, and unloaded its models",
 		Means: grew + "Ollama notes that (\"runtime OOM detected\") and unloads all models, so the next request starts on an empty GPU. If it comes back, the plan leaves too little: a long prompt, an image, or another program that takes memory later.",

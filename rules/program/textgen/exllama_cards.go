@@ -127,6 +127,19 @@ func as(fix, title, cost string) cause.Cure { return cause.Cure{Fix: fix, Title:
 // exllamaCards are ExLlama's and TabbyAPI's.
 var exllamaCards = []cause.Card{
 	{
+		ID: "tabbyapi/after-unload", Kinds: append([]fact.Kind{fact.ExLlamaSplit}, torchFull...), Said: []string{"Unloading existing model", "Model unloaded."},
+		If:    func(c *ledger.Case) bool { return c.In("tabbyapi") && c.Phase == "load" && !ledger.Crowded(c) },
+		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "could not load this model after it had unloaded another one",
+		Means: "This server had another model before. What that one took is not always given back whole within the same process: a cache, a draft or vision part, pieces that lie scattered.[[ {mine} of {total} was this process's own when it failed.]] A fresh start shows whether this model fits by itself; if it fails there too, model and cache are too large together.",
+		Not:   "Offloading layers to RAM: ExLlama runs on GPUs only.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Restart TabbyAPI, and load this model first", Told: "Name it in config.yml (`model_name`), so that nothing is loaded before. `inline_model_loading: false` keeps clients from switching.", Cost: "a minute"},
+			exllamaSmaller, exllamaShorter,
+			{Fix: "use_smaller_model", Title: "With a draft model or vision: leave them out", Told: "In config.yml: `draft_model_name` empty, `vision: false`. Each lies on the GPU beside the model.", Cost: "slower answers; no images"},
+		},
+		Sources: []string{"https://github.com/theroyallab/tabbyAPI/blob/main/common/model.py", tabbyConfig},
+	},
+	{
 		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and KV cache together on the GPU",

@@ -178,14 +178,14 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: texts of varying length, images of varying size, an evaluation between steps.",
+		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: {varied}.",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
-			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
 			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
 			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
@@ -201,6 +201,7 @@ func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 // fewOthers is what ending other programs could win where that is little.
 func fewOthers(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
+	out["varied"] = cures.Varied(c)
 	if out["few"] = ""; c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
 		out["few"] = "only " + c.Others.String() + " is outside it"
 	}

@@ -37,7 +37,7 @@ var OneTrainer = program.Program{
 	Name: "onetrainer", Shown: "OneTrainer",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
-	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/"},
+	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
 		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),
 		"lowvram_mode":           step.Paste("ui", "Tab training: Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),
@@ -59,8 +59,8 @@ var AIToolkit = program.Program{
 		"ai-toolkit/config/examples/train_lora_flux_24gb.yaml": "quantize low_vram gradient_checkpointing resolution batch_size cache_latents_to_disk",
 		"ai-toolkit/toolkit/config_modules.py":                 "layer_offloading layer_offloading_transformer_percent cache_text_embeddings unload_text_encoder",
 	},
-	Proofs: []string{"ai-toolkit/", "BaseSDTrainProcess.py", "extensions_built_in/sd_trainer", "OOM during training step"},
-	Hints:  []string{"Quantizing transformer", "Quantizing Transformer"},
+	Proofs: []string{"ai-toolkit/", "BaseSDTrainProcess.py", "extensions_built_in/sd_trainer", "OOM during training step", "s/it, lr: ", "it/s, lr: "},
+	Hints:  []string{"Quantizing transformer", "Quantizing Transformer"}, Beside: map[string][]string{"s/it, lr: ": {"loss:"}, "it/s, lr: ": {"loss:"}},
 	Steps: spelling{
 		"gradient_checkpointing": config("train:\n  gradient_checkpointing: true"),
 		"lowvram_mode":           config("model:\n  low_vram: true\n  layer_offloading: true   # in newer releases\n  layer_offloading_transformer_percent: 0.5"),

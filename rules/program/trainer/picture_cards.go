@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -60,9 +61,9 @@ var diffusersLean = cause.Cure{
 
 var oneTrainerCards = []cause.Card{
 	{
-		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
-		Means:   "It failed while the model was put on the card. The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.",
+		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"}, Figures: pictures.Weighs,
+		Unsaid: []string{"calculate_loss", "backward(", "in predict", "optimizer.step"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
+		Means:   "It failed while the model was put on the card. [[{base} ]]The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.[[ {beside}]]",
 		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
 		Sources: []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
@@ -76,8 +77,7 @@ var oneTrainerCards = []cause.Card{
 	},
 	pictureStep("onetrainer/step", []string{"GenericTrainer.py", "modules/trainer/"},
 		"The activations of the batch at the chosen resolution did not fit beside the model. Without gradient checkpointing they are several times as large.",
-		"", "OneTrainer/modules/ui/BaseTrainingTabView.py",
-		cause.Cure{Fix: "gradient_checkpointing"}, cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "lower_resolution"}),
+		"", "OneTrainer/modules/ui/BaseTrainingTabView.py", cause.Cure{Fix: "gradient_checkpointing"}, cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 // aiToolkitElsewhere: the configured card is not the one that was used.
@@ -108,8 +108,8 @@ var aiToolkitCards = []cause.Card{
 	},
 	{
 		ID: "ai-toolkit/load", Kinds: refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
-		Means: "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
+		Phases: []string{"load", "unknown"}, If: ownCard, Figures: pictures.Weighs, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+		Means: "The model was being loaded or quantised. Without `low_vram` the 16-bit weights go to the card first and are quantised there: 22 GiB for FLUX.1 (12 billion parameters), 37 for Qwen-Image.[[ {beside}]]",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Quantise in system memory (low_vram)", Kind: "config", Text: "model:\n  quantize: true\n  low_vram: true", Cost: "Loading takes longer; RAM for 16 bit."},
 			{Fix: "load_in_8bit", Title: "Quantise the text encoder too (quantize_te)", Kind: "config", Text: "model:\n  quantize_te: true", Cost: "Hardly any quality."},

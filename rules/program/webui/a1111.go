@@ -59,7 +59,7 @@ var A1111 = program.Program{
 	Titles:  map[string]string{"lowvram_mode": "Start with `--medvram` or `--lowvram`", "efficient_attention": "Turn on a memory-efficient attention", "lower_resolution": "Lower the resolution", "vae_tiling": "Turn on Tiled VAE", "half_precision": "Remove `--no-half`"},
 	Costs:   map[string]string{"lowvram_mode": "Some speed."},
 	Useless: webuiUseless,
-	Cards:   a1111Cards,
+	Cards:   append(a1111Cards, pictures.Slack("a1111/slack", a1111Plain)),
 }
 
 var smallerCheckpoint = step.Paste("ui", "Choose a smaller checkpoint: SD 1.5 instead of SDXL, SDXL instead of Flux")
@@ -123,7 +123,7 @@ func a1111Low(c *ledger.Case) []step.Step {
 	if t := c.F().Total; t != nil && t.Bytes < 9*units.GiB/2 {
 		note = "`--medvram` instead is faster, if that is enough."
 		changes = append([]step.Change{{Flag: "--lowvram"}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--medvram", Drop: true}}, changes[1:]...)
-	} else if _, on := c.Setting("medvram", "medvram_sdxl"); on || a1111Moving(c) {
+	} else if a1111Moving(c) {
 		note = "`--medvram` is on already, if not `--lowvram`, which keeps one part of the network on the card at a time."
 		changes = append([]step.Change{{Flag: "--medvram", Drop: true}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--lowvram"}}, changes[1:]...)
 	} else if t == nil {
@@ -187,7 +187,7 @@ var Forge = program.Program{
 var SDNext = program.Program{
 	Name: "sdnext", Shown: "SD.Next", Carries: pictures.Nested, Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"automatic/modules/cmd_args.py": "--lowvram --medvram"},
-	Proofs:  []string{"vladmandic/automatic", "modules/sd_offload.py", "modules/processing_vae.py", "modules/processing_diffusers.py", "Processing: step=", "Device: device="},
+	Proofs:  []string{"vladmandic/automatic", "modules/sd_offload.py", "modules/processing_vae.py", "modules/processing_diffusers.py", "Starting SD.Next", "sdnext/venv/", "sdnext/modules/", "Processing: step=", "Device: device="},
 	Hints:   []string{"oom:"},
 	Beside: map[string][]string{
 		"oom:":              {"}"},
@@ -212,5 +212,5 @@ var SDNext = program.Program{
 		"upgrade_version":     step.Paste("text", "Start it once with --upgrade."),
 	},
 	Useless: imageUseless,
-	Cards:   sdnextCards,
+	Cards:   append(sdnextCards, pictures.Slack("sdnext/slack", of("sdnext"))),
 }

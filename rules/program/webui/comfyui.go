@@ -69,7 +69,7 @@ var ComfyUI = program.Program{
 	Titles:  map[string]string{"lowvram_mode": "Keep more VRAM free", "lower_resolution": "Lower the resolution, or fewer frames", "use_lower_quant": "Load an fp8 or GGUF file of the model", "upgrade_version": "Update ComfyUI"},
 	Costs:   map[string]string{"lowvram_mode": "Slower: more weights stay in RAM.", "use_lower_quant": "Slight loss of quality."},
 	Useless: imageUseless,
-	Cards:   comfyCards,
+	Cards:   append(comfyCards, pictures.Slack("comfyui/slack", of("comfyui"))),
 }
 
 // imageRemedies hold for all that make images.
@@ -135,7 +135,7 @@ var Fooocus = program.Program{
 	},
 	Titles:  map[string]string{"lowvram_mode": "Start with `--always-low-vram`", "vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Load the weights in 8 bit"},
 	Useless: imageUseless,
-	Cards:   fooocusCards,
+	Cards:   append(fooocusCards, pictures.Slack("fooocus/slack", of("fooocus"))),
 }
 
 var imageUseless = map[string]func(*ledger.Case) string{
@@ -254,7 +254,7 @@ func portableBuild(c *ledger.Case) bool {
 func comfyLowvram(c *ledger.Case) []step.Step {
 	note, keep := "This keeps 2 GB free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
-	case dynamicVRAM(c):
+	case addon.DynamicVRAM(c):
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
 	case c.Kind(fact.TorchAsync) && c.F().Requested != nil:
@@ -262,13 +262,6 @@ func comfyLowvram(c *ledger.Case) []step.Step {
 		keep = step.Change{Flag: "--lowvram"}
 	}
 	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
-}
-
-// saysDynamic is what ComfyUI of 2026 prints at its start with the new loader.
-const saysDynamic = "DynamicVRAM support detected"
-
-func dynamicVRAM(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == saysDynamic })
 }
 
 func comfyBigger(c *ledger.Case) []step.Step {

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -289,7 +290,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"}, Cause: cause.BatchTooLarge, Weight: cause.Good,
+		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{addon.SaysDynamic, "aimdo: src", "comfy_kitchen"}, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "This ComfyUI uses dynamic VRAM, the loader of 2026, which pages weights in while it works. A refused request then mostly means that the work on the image is too large, or that the loader freed memory too late.",
 		Not:   "`--lowvram`: it does nothing under dynamic VRAM.",
 		Cures: []cause.Cure{

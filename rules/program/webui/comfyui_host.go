@@ -45,9 +45,7 @@ var (
 	pageAfterSilence = cause.Cure{Fix: largerPageFile.Fix, Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: func(c *ledger.Case) bool { return c.Root(fact.SilentDeath) }}
 )
 
-var directML = []step.Change{{Flag: "--directml"}, {Flag: "--lowvram"}, {Flag: "--use-split-cross-attention"}}
-
-func comfyDirectML(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }
+var lowDirectML = cause.Cure{Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.", Steps: comfyStart("It keeps most of the weights in RAM.", step.Change{Flag: "--directml"}, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--use-split-cross-attention"})}
 
 // notImages is a cure where no array of NumPy, which is images, was refused.
 func notImages(k cause.Cure) cause.Cure {

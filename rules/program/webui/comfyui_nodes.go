@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -140,20 +141,22 @@ var comfyNodes = []cause.Card{
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved"},
 	},
 	{
-		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "DirectML refused memory. It does not tell PyTorch how much is free: ComfyUI prints 1024 MB whatever the card has, and cannot plan what to move to RAM.[[ {full}]]",
+		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "was refused {asked} of graphics memory through DirectML",
+		Means:    "DirectML (AMD, Intel or older NVIDIA cards under Windows) says neither how large the card is nor what is free. ComfyUI takes 1024 MB for every card, and unless told otherwise it loads each model whole. The same image usually takes more memory than with ROCm or CUDA.[[ {full}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if _, ok := c.Fact("weights_32"); ok {
 				return map[string]string{"full": "The weights are at 32 bit here (`model weight dtype torch.float32`): twice what they take at 16."}
 			}
 			return map[string]string{"full": ""}
 		},
-		Not: "`--reserve-vram`: it needs figures that DirectML does not give.",
+		Not: "`--reserve-vram`, `--novram` alone: with DirectML they have no effect.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
-			comfyTiles,
+			{Fix: comfyTiles.Fix, Title: comfyTiles.Title, Told: comfyTiles.Told, Cost: comfyTiles.Cost, If: inVAE},
+			lowDirectML,
+			{Fix: "lower_resolution", Title: "Use SD 1.5 at 512 x 512 first", Told: "Batch 1. If that runs, go up step by step; SDXL's weights alone are 5 GB and more.", Cost: "Less detail."},
 			{Fix: "half_precision", Title: "Load the weights at 16 bit: `--force-fp16`", If: when.Fact("weights_32"), Told: "If images turn black, also `--fp32-vae`.", Cost: "Hardly any loss of quality."},
-			{Fix: "upgrade_version", Title: "Use ROCm or ZLUDA in place of DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux with ROCm: they use less memory on the same card.", Cost: "A new installation."},
+			addon.WithoutDirectML,
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
 	},

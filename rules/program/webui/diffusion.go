@@ -91,7 +91,7 @@ var InvokeAI = program.Program{
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
 		"restart_session":     step.Paste("ui", "Tab Queue: Clear Model Cache (newer versions); or restart InvokeAI"),
 	},
-	Cards:   invokeCards,
+	Cards:   append(invokeCards, pictures.Slack("invokeai/slack", of("invokeai"))),
 	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu --xformers"},
 }
 

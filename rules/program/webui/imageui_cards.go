@@ -107,7 +107,10 @@ func a1111Decoding(c *ledger.Case) bool {
 
 // a1111Moving: modules/lowvram.py wraps the parts of the model only under
 // --medvram and --lowvram (setup_for_low_vram, all versions).
-func a1111Moving(c *ledger.Case) bool { return passes(c, "lowvram.py", "") }
+func a1111Moving(c *ledger.Case) bool {
+	_, on := c.Setting("medvram", "medvram_sdxl")
+	return on || passes(c, "lowvram.py", "")
+}
 
 // passes: the traceback goes through a file, and a function if one is named.
 func passes(c *ledger.Case, file, function string) bool {
@@ -120,11 +123,11 @@ var a1111Work = []cause.Card{
 	{
 		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "was refused memory through DirectML",
-		Means:    "DirectML (AMD or Intel cards under Windows) does not tell PyTorch what is free, so the web UI cannot plan, and an image usually needs more memory than with ROCm or CUDA.[[ A request for {asked} was refused.]]",
+		Means:    "DirectML (AMD, Intel or older NVIDIA cards under Windows) does not tell PyTorch what is free, so the web UI cannot plan, and an image usually needs more memory than with ROCm or CUDA.[[ A request for {asked} was refused.]]",
 		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they are for CUDA.",
 		Cures: []cause.Cure{
 			{Fix: a1111Tiled.Fix, Title: a1111Tiled.Title, Told: a1111Tiled.Told, Cost: a1111Tiled.Cost, If: a1111Decoding},
-			{Fix: "efficient_attention", Title: "Turn on sub-quadratic attention; `--lowvram` if it was `--medvram`", Cost: "Some speed.", If: a1111Moving, Steps: a1111Flags("One of the two is on already: the traceback goes through lowvram.py.", step.Change{Flag: "--lowvram"}, step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
+			{Fix: "efficient_attention", Title: "Turn on sub-quadratic attention; `--lowvram` if it was `--medvram`", Cost: "Some speed.", If: a1111Moving, Steps: a1111Flags("One of the two is on already.", step.Change{Flag: "--lowvram"}, step.Change{Flag: "--medvram", Drop: true}, step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
 			{Fix: "efficient_attention", Title: "Turn on sub-quadratic attention and `--medvram`", Cost: "Some speed.", If: when.Not(a1111Moving), Steps: a1111Flags("With 4 GB or less `--lowvram` in place of `--medvram`.", step.Change{Flag: "--medvram"}, step.Change{Flag: "--opt-sub-quad-attention"}, step.Change{Flag: "--xformers", Drop: true}, step.Change{Flag: "--opt-sdp-attention", Drop: true})},
 			a1111Smaller,
 			{Fix: "upgrade_version", Title: "Use ZLUDA or ROCm in place of DirectML", Told: "ZLUDA: `--use-zluda` in lshqqytiger's fork; or PyTorch's ROCm wheels for Windows on RX 7000 and later.", Cost: "A new installation."},

@@ -36,6 +36,23 @@ var NamedCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html"},
 	},
 	{
+		ID: "other/directml", Kinds: onCard, Said: []string{"Could not allocate tensor with"}, If: NoneKnown,
+		Among: anyOfCard, Headline: "was refused {asked} of graphics memory through DirectML",
+		Means: "The message is torch-directml's, which runs PyTorch on AMD, Intel and older NVIDIA cards under Windows. It says neither how large the card is nor what is on it, and the same work usually takes more than with ROCm or CUDA. An integrated GPU has only a part of the RAM.",
+		Not:   "`PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Start small: one input at a time, half the size", Told: "A batch of 1 and half the length (or half the width and height) show whether it runs at all. If nothing is trained, under `torch.no_grad()`.", Cost: "slower, or detail"},
+			{Fix: "half_precision", Title: "Load the model at 16 bit, or a smaller one", Told: "`model.half()` takes half of the memory for weights; text models under 3 billion parameters fit 8 GB then.", Cost: "hardly any quality"},
+			{Fix: "upgrade_version", Title: "Use the card's own PyTorch in place of DirectML", Cost: "a new installation", Ways: []cause.Way{
+				{For: "AMD", Text: "PyTorch's ROCm wheels for Windows (RX 7000 and later), or Linux with ROCm."},
+				{For: "Intel Arc", Text: "PyTorch's XPU build (`torch.xpu`)."},
+				{For: "NVIDIA", Text: "PyTorch's CUDA build."},
+				{For: "Integrated GPU", Text: "the CPU itself (`device=\"cpu\"`) is often no slower, and has all of the RAM."},
+			}},
+		},
+		Sources: []string{"https://learn.microsoft.com/en-us/windows/ai/directml/pytorch-windows", "https://github.com/vladmandic/sdnext/blob/master/CHANGELOG.md"},
+	},
+	{
 		ID: "other/thrust", Kinds: onCard, Said: []string{"thrust::system::system_error", "thrust::system::detail::bad_alloc", "parallel_for failed"}, If: NoneKnown,
 		Among: anyOfCard, Headline: "ran out of graphics memory in an algorithm of Thrust",
 		Means: "Thrust is the library of sorts, scans and copies in CUDA programs; such an algorithm often needs a temporary as large as its data. The message has neither a size nor what is on the card.",

@@ -59,8 +59,8 @@ var dialects = map[string]Dialect{
 		Kind: "text", Layers: "GPU Layers in the launcher (`--gpulayers`)", Context: "Context Size in the launcher (`--contextsize`)",
 		Settings: map[string]string{
 			"fewer_gpu_layers": "GPU Layers %d in the launcher (`--gpulayers %[1]d`).", "lower_context": "Context Size %d in the launcher (`--contextsize %[1]d`).",
-			"lower_ubatch":           "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
-			"lower_batch_size":       "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
+			"lower_ubatch":           "Batch Size %d on the launcher's Hardware tab (`--batchsize %[1]d`; older versions: `--blasbatchsize`).",
+			"lower_batch_size":       "Batch Size %d on the launcher's Hardware tab (`--batchsize %[1]d`; older versions: `--blasbatchsize`).",
 			"enable_flash_attention": "Tick Use FlashAttention in the launcher (`--flashattention`; newer versions have it on by themselves).", "quantize_kv_cache": "Tokens tab of the launcher: Use FlashAttention, Quantize KV Cache 8-Bit (`--flashattention --quantkv 1`).",
 			"moe_cpu_offload": "Hardware tab of the launcher: MoE CPU Layers %d (`--moecpu %[1]d`).",
 			"balance_split":   "Hardware tab of the launcher: Tensor Split `%s` (`--tensor_split %[1]s`).", "use_mmap": "tick Use MMAP in the launcher (`--usemmap`)",

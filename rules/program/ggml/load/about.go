@@ -1,12 +1,14 @@
 package load
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 )
 
 func OnMetal(c *ledger.Case) bool { return c.Backend == "metal" }
@@ -47,4 +49,81 @@ func SoftwareDevice(c *ledger.Case) bool {
 // (ggml-vulkan.cpp, suballocation_block_size).
 func Pieced(c *ledger.Case) bool {
 	return OnVulkan(c) && c.Failure.Stage == "weights" && ledger.Requested(c) <= units.GiB+units.MiB
+}
+
+// Claimed is what was listed as free on the failing device, where that is more
+// than was refused.
+func Claimed(c *ledger.Case) string {
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && MayFail(c, d) && d.Free.Bytes > ledger.Requested(c) {
+			return units.Amount(d.Free.Bytes)
+		}
+	}
+	return ""
+}
+
+// DevicesOf are the names of the cards, each once.
+func DevicesOf(c *ledger.Case) string {
+	names := map[string]int{}
+	for _, d := range c.Facts.Devices {
+		if d.Name != "" && len(d.Name) < 60 {
+			names[d.Name]++
+		}
+	}
+	for name, n := range names {
+		if len(names) == 1 && n > 1 {
+			return fmt.Sprintf("%d x %s", n, name)
+		}
+		if len(names) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
+// SharesOf lists the weights that each of several cards holds.
+func SharesOf(c *ledger.Case) string {
+	var list []string
+	for i, x := range books.Cards(c) {
+		if x.Weights > 0 {
+			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.Weights)))
+		}
+	}
+	if len(list) < 2 || len(list) > 8 {
+		return ""
+	}
+	return strings.Join(list, ", ")
+}
+
+// Placed says what a load put on the only card before it failed at work, as the
+// load lines have it; "" where they do not.
+func Placed(c *ledger.Case) string {
+	f := c.F()
+	weights, cache, graph := ledger.SizeOf(f.Weights), ledger.SizeOf(deviceKV(c)), ledger.SizeOf(f.ComputeBuffer)
+	n := ContextOf(c)
+	if weights == 0 || cache == 0 || n == 0 || SeveralDevices(c) || !c.Root(fact.GGMLRuntime, fact.GGMLMetal) {
+		return ""
+	}
+	said := fmt.Sprintf("On the GPU were placed: weights %s, KV cache %s for %s tokens (%s per token)", units.Amount(weights), units.Amount(cache), ledger.Thousands(n), units.Amount(cache/n))
+	if graph > 0 {
+		said += ", working memory " + units.Amount(graph)
+	}
+	said += "; together " + units.Amount(weights+cache+graph)
+	if f.Limit != nil && OnMetal(c) {
+		said += ", and macOS lets the GPU hold " + units.Amount(f.Limit.Bytes)
+	}
+	return said + "."
+}
+
+// OwnLength says whose length the context has, where nobody set it.
+func OwnLength(c *ledger.Case, b Budget) string {
+	switch set, ok := c.Setting("ctx_size"); {
+	case b.Context == 0:
+		return "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
+	case (!ok || set.Default) && b.Context >= 8192 && b.Context == Count(c, "n_ctx_train", MostTokens):
+		return "That length is the model's own maximum, which many versions take where `-c` sets none."
+	case b.Context >= 65536 && (!ok || set.Default):
+		return "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
+	}
+	return ""
 }

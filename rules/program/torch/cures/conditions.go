@@ -75,9 +75,10 @@ func SmallCard(c *ledger.Case) bool {
 // SplitEra: a PyTorch before 2.1, which has no expandable_segments.
 func SplitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
 
-// SplitSize is the option of a PyTorch without expandable segments.
+// SplitSize is the option of a PyTorch without expandable segments. Its
+// garbage_collection_threshold acts only beside a memory fraction (c10/cuda/CUDACachingAllocator.cpp: set_fraction).
 func SplitSize(c *ledger.Case) []step.Step {
-	return code.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
+	return code.AllocConf(c, "max_split_size_mb:128")
 }
 
 // Cures of a card that is not full.
@@ -183,4 +184,15 @@ const (
 var NewerAllocator = cause.Cure{
 	Fix: "upgrade_version", Title: "Update PyTorch and set its allocator options", Cost: "an installation", If: func(c *ledger.Case) bool { return code.TooNew(c, "max_split_size") },
 	Told: "This one seems to be 1.9 or older. From 1.10 on `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole; from 2.1 on `expandable_segments:True` avoids most fragmentation.",
+}
+
+// Varied is what changes in size where memory lies in pieces.
+func Varied(c *ledger.Case) string {
+	switch {
+	case c.Training():
+		return "inputs of varying length or size, an evaluation between steps"
+	case c.Reader.Work == "text-inference":
+		return "texts of varying length, several models in turn"
+	}
+	return "inputs of varying size, parts of a program that take turns"
 }

@@ -52,6 +52,7 @@ var (
 			},
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
+		Slack("pytorch/slack-pictures", makesPictures),
 		{
 			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(untraced, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece, which no computer has",

@@ -122,7 +122,7 @@ var Figures = []cause.Card{
 		Later:    "If it fails again with little unused, memory is really short.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "Turn on expandable segments", Cost: "none as a rule"},
-			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb and garbage_collection_threshold", Cost: "sometimes slower", Steps: cures.SplitSize},
+			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},

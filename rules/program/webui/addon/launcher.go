@@ -65,3 +65,11 @@ func Launcher(c *ledger.Case) string {
 	}
 	return ""
 }
+
+// SaysDynamic is what ComfyUI of 2026 prints at its start with the new loader.
+const SaysDynamic = "DynamicVRAM support detected"
+
+// DynamicVRAM reports that loader.
+func DynamicVRAM(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == SaysDynamic })
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -127,9 +128,9 @@ var kohyaCards = webui.OfCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
-		ID: "kohya/flux", Kinds: webui.OnCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "kohya/flux", Kinds: webui.OnCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Figures: pictures.Weighs, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while training a large base model",
-		Means:    "The base model fills much of the card (FLUX: 12 billion parameters, 24 GB at 16 bit, 12 at 8)[[, which has {total}]]; activations, gradients and optimizer state come on top. sd-scripts can swap blocks of it to RAM and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
+		Means:    "The base model fills much of the card[[, which has {total}]].[[ {base}]] Activations, gradients and optimizer state come on top.[[ {beside}]] sd-scripts can swap blocks of it to RAM and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
 		Cures:    []cause.Cure{kohyaSwap, kohyaCache, {Fix: "lower_resolution", Title: "Lower the resolution", Told: "For example `--resolution 512,512`.", Cost: "Less detail learned."}},
 		Sources:  []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/flux_train_network.md", kohyaCode + "hunyuan_image_train_network.py", kohyaCode + "anima_train_network.py"},

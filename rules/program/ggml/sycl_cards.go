@@ -1,0 +1,44 @@
+package ggml
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// overPiece: one buffer of 4 GiB or more under oneAPI.
+func overPiece(c *ledger.Case) bool {
+	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
+}
+
+// roomForPiece: more was listed as free than was asked for, before anything was
+// placed.
+func roomForPiece(c *ledger.Case) bool {
+	return overPiece(c) && touch.Unloaded(c) && claimed(c) != "" && c.Failure.Stage != "compute"
+}
+
+// syclPiece is about one large buffer that Intel's driver refused.
+func syclPiece(id string, weight cause.Level, holds func(*ledger.Case) bool) cause.Card {
+	return cause.Card{
+		ID: "llama.cpp/" + id, Kinds: gpuFull, If: holds, Cause: cause.OversizedAllocation, Weight: weight,
+		Figures: func(c *ledger.Case) map[string]string {
+			out := numbers(c)
+			if !roomForPiece(c) { // what was listed before is of another moment
+				out["claimed"] = ""
+			}
+			return out
+		},
+		Headline: "was refused one buffer of {asked} on an Intel GPU[[, with {claimed} listed as free]]",
+		Means:    "{asked} was asked for in one piece. Intel's driver refuses single buffers above 4 GiB unless asked to allow them, which llama.cpp does by itself since May 2026 only; some drivers of 2026 still fail above about 19 GiB on Arc Pro B65 and B70.[[ {claimed} was listed as free, so the GPU is not full, unless something took memory since.]]",
+		Cures: []cause.Cure{
+			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
+			does("upgrade_version", "Update llama.cpp and the driver, or use the Vulkan build", "text", "Builds since September 2026 ask for smaller pieces on Arc Pro B65 and B70. llama.cpp's releases also have a Vulkan build for the same GPU: the same model and options, without oneAPI.", "half an hour"),
+			where(when.Any(stage("weights"), bare), as("fewer_gpu_layers", "Put fewer layers on the GPU", "the rest runs on the CPU: slower")),
+			where(when.Not(when.Any(stage("weights"), bare)), as("lower_ubatch", "Lower the physical batch size", "slower prompts")),
+			where(when.Not(when.Any(stage("weights"), bare)), as("lower_context", "Shorten the context", "shorter conversations")),
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/ggml-org/llama.cpp/pull/28953", "https://github.com/intel/compute-runtime/issues/984"},
+	}
+}
