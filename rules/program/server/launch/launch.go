@@ -216,16 +216,29 @@ func (s Server) With(c *ledger.Case, set ...Option) string {
 	for _, o := range set {
 		words = s.edit(words, o)
 	}
+	word := func(w string) string { return step.Word(c, w) }
+	if s.InImage(c) {
+		word = func(w string) string { return flagOfImage(c, w) }
+	}
 	for i, w := range words {
 		flag, value, joined := strings.Cut(w, "=")
 		switch {
 		case !strings.HasPrefix(w, "-") || strings.IndexFunc(flag, quote.UnsafeInShell) >= 0:
-			words[i] = step.Word(c, w)
+			words[i] = word(w)
 		case joined:
-			words[i] = flag + "=" + step.Word(c, value)
+			words[i] = flag + "=" + word(value)
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// flagOfImage is a word behind an image's name, which stands in a text that is no
+// command: VALUE where a shell, or a reader of Markdown, could take it for more.
+func flagOfImage(c *ledger.Case, w string) string {
+	if strings.Contains(w, "`") || c.Windows() && (w == "" || strings.IndexFunc(w, quote.UnsafeInShell) >= 0) {
+		return quote.Value
+	}
+	return step.Word(c, w)
 }
 
 // Unknown: the log shows neither the command nor the model, so that what has to be added to the reader's own command is all there is to say.
