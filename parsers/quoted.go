@@ -149,13 +149,7 @@ func outside(s string) string {
 }
 
 func letters(s string) int {
-	n := 0
-	for i := 0; i < len(s); i++ {
-		if text.Letter(s[i] | 0x20) {
-			n++
-		}
-	}
-	return n
+	return len(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r > 127 || !text.Letter(byte(r)|0x20) }), ""))
 }
 
 // firstPerson tells a user's report from documentation, by the lines around a

@@ -1,28 +1,29 @@
 package array
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // Own reads programs with a wording of their own for a full card: microscopy,
 // renderers, simulators, statistics.
-var Own = parser("own", nil, unquoted(
+var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), // Unreal Engine, hashcat, COLMAP, Bevy
+	"Out of video memory trying to allocate", "Not enough allocatable device memory", "Not enough GPU memory to match", "Caught rendering error: Out of Memory"), []text.Wording{
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
 	// What RELION prints below its error, where that is cut off.
 	text.On("You ran out of memory on the GPU(s)", text.Unless(text.FailsAlone(deviceFailure), text.Beside("customallocatoroutofmemory", "outofmemoryin"))),
 	// RELION's "ERROR: out of memory in .../acc_projector_impl.h at line 74
 	// (error-code 2)" and Cycles' "Out of memory in cuMemAlloc(...".
 	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))), text.On("could not create a memory object", text.Unless(readOneDNN, text.Before("status:2,", 24), text.Before("status:3,", 24))), text.On("could not create a primitive", text.When(readOneDNN, text.Before("status:1,", 24))),
-	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles), text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
+	text.On("System is out of GPU memory", readCycles), text.On("CUDA.OutOfGPUMemoryError(", text.Unless(text.Fails(deviceFailure), text.Beside("outofgpumemorytryingto"))), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", text.FailsWith(deviceFailure, 0, 100, physxPattern)),
 	// What LightGBM's OpenCL trainer dies of.
 	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))), text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
 	// "Requested 100000x100000 (74.5GB) array exceeds maximum array size preference (32.0GB)".
-	text.On("exceeds maximum array size preference", text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 0, matlabPattern)), text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // hashcat
-	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
-	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
-	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
+	text.On("array exceeds maximum array size preference", readMATLAB), text.On("array exceeded the preset maximum array size", readMATLAB),
+	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)), // FFmpeg's NVENC
 	// dxvk_memory.cpp: the size, and what the driver says of heap 0; "budget" was "available" at first.
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
 		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?:(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mb(?:budget|available)\(driver\),)?(?<total_mib>\d{1,7})mbtotal)?`))),
@@ -30,12 +31,12 @@ var Own = parser("own", nil, unquoted(
 	// next batch.
 	text.On("ran out of memory, skipping batch", text.When(
 		text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "inference"}), text.Beside("boltz", "numberoffailedexamples"))),
-)...)
+})...)...)
 
 var (
 	relionPattern = text.NewPattern(`requestedspace:(?<want>\d{1,20})b(?:.{0,20}largestcontinuousfreespace:\d{1,20}b.{0,6}totalfreespace:(?<left>\d{1,20})b)?`)
 	physxPattern  = text.NewPattern(`memory(?<requested>\d{1,16}bytes)`)
-	matlabPattern = text.NewPattern(`\((?<requested>SIZE)\)array`)
+	readMATLAB    = text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 90, text.NewPattern(`\((?<requested>SIZE)\)arrayexceed(?:smaximumarraysizepreference(?:\((?<limit>SIZE)\))?|ed)`))
 )
 
 // readRELION reads the three figures on the lines below. The pool is what

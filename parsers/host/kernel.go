@@ -60,7 +60,7 @@ var kernelWordings = slices.Concat(
 	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
 	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
 	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"), text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
-	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing largest compressed process with pid"), // the last: xnu's kern_memorystatus.c
+	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", "Terminated due to memory pressure", "terminated for exceeding jetsam memory limits", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing largest compressed process with pid"), // the last: xnu's kern_memorystatus.c
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),
 	text.OnAny(text.Fails(shellKilled), "interrupted by signal 9", "[Process completed (signal 9)", "code=killed, status=9", "terminated with signal SIGKILL", "SIGKILL: kill",
 		"Signals.SIGKILL: 9", "Negsignal.SIGKILL", "returncode -9", "exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9", "died through signal KILL", "waitpid returned 9", "signal (9): Killed", "EXIT CODE: 9 =", "KILLED BY SIGNAL: 9 ("), // the last two are the frame of MPICH and Intel MPI

@@ -42,6 +42,9 @@ var nativeWordings = slices.Concat(
 		// PostgreSQL's dsm_impl.c: '"/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
 			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
+		text.On("MUMPS INFO(1)=", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`^mumpsinfo\(1\)=-(?:5|7|8|9|13|19)(?!\d)`))),
+		// Windows' own line follows where its page file was too small.
+		text.On("Ran out of memory allocating", text.Unless(text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`allocating(?<requested_bytes>\d{1,18})bytes`)), text.Behind("pagingfile", 260))),
 		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).
 		text.On("vector memory limit of", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`limitof(?<limit>[\d.]{1,9}gb)reached`))),
 		// loky's TerminatedWorkerError names signals at its end: a segmentation fault
@@ -49,8 +52,12 @@ var nativeWordings = slices.Concat(
 		text.On("raised TerminatedWorkerError", text.Unless(text.Fails(shellKilled), text.Beside("sigsegv", "excessivememoryusage"))), // joblib, cut behind its first line
 		text.On("excessive memory usage causing the Operating System to kill", text.Unless(text.Fails(shellKilled), text.Behind("sigsegv", 200))), text.On("memory budget. Restarting", readDask), text.On("was sent SIGKILL", readGunicorn), text.On("was terminated due to signal 9", readGunicorn),
 	},
+	// Chromium's memory.cc, YDB, Emscripten's abortOnCannotGrowMemory and its heap that grows, SBCL's gencgc.
+	text.OnAny(text.FailsWith(nativeFailure, 0, 300, text.NewPattern(`^(?:outofmemory\.size=(?<requested_bytes>\d{1,18})|mkqlmemorylimitexceeded,limit:(?<limit_bytes>\d{1,18})|cannotenlargememoryarrays(?:tosize(?<requested_bytes>\d{1,18})bytes)?(?:.{0,200}?currentvalue(?<limit_bytes>\d{1,15}))?|failedtogrowtheheapfrom(?<process_used_bytes>\d{1,15})bytesto(?<requested_bytes>\d{1,15})bytes|heapexhausted(?:\(.{0,40}?\)|during.{0,24}?)[:.]\d{1,15}bytesavailable,(?<requested_bytes>\d{1,18})requested)`)),
+		"Out of memory. size=", "Mkql memory limit exceeded", "Cannot enlarge memory arrays", "Failed to grow the heap from", "Heap exhausted during", "Heap exhausted (no more space"),
+	text.OnAny(text.States(0, 90, text.NewPattern(`^(?:dynamic-space-sizebytes=(?<limit_bytes>\d{1,15})|enoughram(?<requested_bytes>\d{8,15})bytes)`)), "Dynamic-space-size bytes =", "enough RAM"),
 	// pandas' CSV reader; R on macOS; Intel MKL under CTranslate2 (faster-whisper).
-	text.OnAny(text.Fails(nativeFailure), "C error: out of memory", "vector memory exhausted (limit reached?)", "mkl_malloc: failed to allocate memory"),
+	text.OnAny(text.Fails(nativeFailure), "C error: out of memory", "vector memory exhausted (limit reached?)", "mkl_malloc: failed to allocate memory", "PANIC: unprotected error in call to Lua API (not enough memory)"),
 	// MATLAB; CTranslate2 (faster-whisper, whisperX).
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"}), "Maximum variable size allowed on the device is exceeded", "CUDA failed with error out of memory"),
 	// OpenCV's alloc.cpp, 3.4 and later, and before.

@@ -68,9 +68,7 @@ func placeOf(line string) string {
 func exceptionOf(line string) string {
 	path, _, _ := strings.Cut(line, ":")
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	plain := !strings.ContainsFunc(path, func(r rune) bool {
-		return r != '_' && r != '.' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-	})
+	plain := strings.Trim(strings.ToLower(path), "abcdefghijklmnopqrstuvwxyz0123456789_.") == ""
 	ends := slices.ContainsFunc([]string{"Error", "Exception", "Interrupt", "Exit", "Timeout"}, func(end string) bool { return strings.HasSuffix(name, end) })
 	if !plain || !ends || name[0] < 'A' || name[0] > 'Z' {
 		return ""

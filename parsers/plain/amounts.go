@@ -24,13 +24,13 @@ var labels = []struct {
 	word string
 	role role
 }{
-	{"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
+	{"allocated:", used}, {"delta:", wanted}, {"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
 	{"available", available}, {"usable", available}, {"free", available}, {"left", available}, {"remaining", available}, {"only", available}, {"youhave", available}, {"avail", available},
 	{"limit", limit}, {"maximum", limit}, {"max", limit}, {"budget", limit}, {"total", limit}, {"capacity", limit}, {"allowed", limit}, {"quota", limit},
 	{"inuse", used}, {"used", used}, {"usage", used}, {"using", used}, {"current", used}, {"uses", used},
 }
 
-var amountPattern = text.NewPattern(`(?<![0-9.])(?:(?<n>SIZE)|(?<raw>\d{8,16})(?![\d.]))`)
+var amountPattern = text.NewPattern(`(?<![0-9.]|\(-)(?:(?<n>SIZE)|(?<raw>[1-9]\d{7,15})(?![\d._]))`)
 
 // mostAmounts is how many amounts of one message are looked at.
 const mostAmounts = 6

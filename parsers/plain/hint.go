@@ -49,7 +49,5 @@ func proposal(s string) bool {
 	s = strings.ToLower(strings.TrimSpace(s))
 	opens := func(word string) bool { return strings.HasPrefix(s, word) }
 	return len(s) >= leastHint && len(s) <= longestHint && slices.ContainsFunc(proposes, opens) && !containsAny(s, noProposal) &&
-		!strings.ContainsFunc(s, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(" .,:=-_/()'\"+%", r)
-		})
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789 .,:=-_/()'\"+%") == ""
 }

@@ -56,8 +56,11 @@ var plainCodes = []string{
 	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
 	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
-	"spawn ENOMEM", "code ENOMEM", "abort(OOM)", "Aborted(OOM)", "Unable to fork new process", "exceeded mem limit: Active", "lowmemorykiller: Kill", "bytes == (nil)", "requested memory cannot be allocated", "high VMEM usage", "could not be executed in the allotted memory", "diagnosed a low virtual memory condition", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
+	"spawn ENOMEM", "code ENOMEM", "abort(OOM)", "Aborted(OOM)", "Unable to fork new process", "exceeded mem limit: Active", "lowmemorykiller: Kill", "bytes == (nil)", "requested memory cannot be allocated", "high VMEM usage", "could not be executed in the allotted memory", "diagnosed a low virtual memory condition", "compiler is out of heap space", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
 	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "3221225495", "3221225773", "gone over its resource limits", "Fail to alloc memory of", "NvMapMemAllocInternalTagged:", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY", "SBOX_FATAL_MEMORY_EXCEEDED", "VERR_NO_MEMORY", "vkAllocateMemory failed",
+	"-536870904", "reason: 'oom'", "page allocation failure: order:", "page allocation failure. order:", "vmalloc: allocation failure", "use vmalloc=<size> to increase", "alloc failed, req-size:", "cannot allocate DMA CBs", "Not enough storage is available to process this", "Not enough storage is available to complete this", "Not enough memory resources are available to", "Insufficient system resources exist to complete",
+	"clCreateBuffer: CL_INVALID_BUFFER_SIZE", "All memory pool allocations are in use", "no mem for frame buffer", "couldn't allocate memory (", "RKNN_ERR_MALLOC_FAIL", "NO_MEMORY(-12)", "memory allocation failed, allocating", "error(resource_error(memory)", "resource error: memory", "exceed internal limits", "r(3900);",
+	"exceed the limit of BE", "query would use more memory than allowed", "insufficient memory reserved for statement", "Query Status: Memory limit exceeded", "Memory Limit Exceeded by",
 }
 
 var plainWords = []string{
@@ -65,7 +68,7 @@ var plainWords = []string{
 	"out of system memory", "out of host memory", "out of virtual memory", "out of physical memory", "out of application memory", "out of ram",
 	"memory limit exceeded", "memory exceed limit", "exceed memory limit", "exceeds memory limit", "exceed the memory limit", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
-	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
+	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reallocate", "could not reallocate", "unable to reallocate", "failed to reserve memory", "failed to commit memory",
 	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
 	"no memory available", "no free memory", "no memory left", "no more memory", "memory limit of",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "fail to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
@@ -85,7 +88,7 @@ var systemWords = []string{
 
 // asked are words before which a phrase only says that somebody wanted some:
 // it takes a size, or a word for memory, to be about memory.
-var asked = []string{"failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
+var asked = []string{"failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "failedtoreallocate", "couldnotreallocate", "unabletoreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
 
 var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "pages", "kvcache", "mib", "gib", "kib", "mb", "gb"}
 
@@ -172,7 +175,7 @@ type place struct {
 func placed(m text.Message) place {
 	from, to := m.Line()
 	s := m.Log.Squeezed()
-	p := place{s[from:to], s[max(from, m.At-160):m.At], s[m.At:m.End], s[m.End:to], strings.TrimSpace(m.Log.LineText(m.At)), containsAny(s[from:to], ended), false}
+	p := place{strings.ReplaceAll(s[from:to], "unrecover", "fatal"), s[max(from, m.At-160):m.At], s[m.At:m.End], s[m.End:to], strings.TrimSpace(m.Log.LineText(m.At)), containsAny(s[from:to], ended), false}
 	if before, ran := strings.CutSuffix(p.before, "ran"); ran && !strings.HasSuffix(before, `"`) {
 		p.before, p.ran = before, true
 	}
@@ -232,9 +235,9 @@ func containsAny(s string, words []string) bool {
 // Xinference's model actor catches torch.cuda's exception (xinference/core/model.py).
 var cardWords = [][2]string{
 	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"vkallocate", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
-	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"},
+	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"}, {"nvenc", "cuda"},
 	{"metal", "metal"}, {"mtl", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
-	{"model actor is", ""}, {"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"directml", ""},
+	{"model actor is", ""}, {"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"gl_out_of_memory", ""}, {"texture", ""}, {"command submission", ""}, {"directml", ""},
 }
 
 var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
@@ -253,10 +256,9 @@ var plainNames = [][2]string{
 func named(line string, table [][2]string) (string, bool) {
 	for _, row := range table {
 		at := strings.Index(line, row[0])
-		if at < 0 || len(row[0]) <= 3 && at > 0 && row[0] != "gpu" && text.Letter(line[at-1]) { // "output" is no TPU, "input" no NPU
-			continue
+		if at >= 0 && (len(row[0]) > 3 || at == 0 || row[0] == "gpu" || !text.Letter(line[at-1])) { // "output" is no TPU, "input" no NPU
+			return row[1], true
 		}
-		return row[1], true
 	}
 	return "", false
 }
@@ -273,11 +275,9 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	if x.Kind == fact.PlainMemory && m.Precedes("thrust::system::system_error", 60) {
 		x.Kind, x.Backend = fact.PlainDevice, "cuda"
 	}
-	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || containsAny(line, []string{"out_of_host_memory", "host memory", "hostalloc", "hostregister", "on host:", "pinned", "page-locked", "lowmemorykiller"}) {
+	host := containsAny(line, hostWords) || !m.Mentions(cardSigns...) // or nothing in the log is about a card
+	if x.Kind == fact.PlainMemory && host || containsAny(line, []string{"out_of_host_memory", "host memory", "hostalloc", "hostregister", "on host:", "pinned", "page-locked", "lowmemorykiller"}) {
 		x.Kind, x.Backend = fact.PlainHost, "cpu"
-	}
-	if x.Kind == fact.PlainMemory && !m.Mentions(cardSigns...) {
-		x.Kind, x.Backend = fact.PlainHost, "cpu" // nothing in the log is about a card
 	}
 	if program, ok := named(line, plainNames); ok {
 		x.Framework = program
@@ -300,7 +300,7 @@ func plainFailure(f *fact.Facts, m text.Message) {
 var countedPattern = text.NewPattern(`memory:free=(?<free>\d{8,14}),total=(?<total>\d{9,14})`)
 
 var (
-	plainSize       = text.NewPattern(`(?:alloc(?:at(?:e|ing))?|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
+	plainSize       = text.NewPattern(`(?:alloc(?:at(?:e|ing))?|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.(?!\d)))`)
 	plainSizeBefore = text.NewPattern(`(?:allocate|allocating|allocationof|devicestream(?:0x)?[0-9a-f]+size)(?<want>SIZE)`) // the last is FAISS's
 	plainSizeBelow  = text.NewPattern(`^tryingtoallocate:(?<want>\d{5,16})bwith`)                                           // Unity's next line
 )

@@ -49,7 +49,7 @@ var bareCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api/modules/memory_management.html"},
 	},
 	{
-		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) },
+		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) && !local.Unsized(c) },
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of memory", Figures: plainFigures,
 		Means: "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[The limit is {bound}: one of its own or of its environment, so the machine may have more. ]][[{piece} ]]The log does not show what holds the memory. When it fails is a clue: at once with any input (a wrong size), only with large input (its size), or after a long time (something that grows).",

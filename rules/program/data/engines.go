@@ -8,7 +8,7 @@ import (
 // Query engines, which end a query at a limit of their own.
 var (
 	DuckDB = program.Program{Name: "duckdb", Shown: "DuckDB", Work: "data", Edits: "code", Language: "python",
-		Proofs: []string{"duckdb.OutOfMemoryException", "OutOfMemoryException: Out of Memory Error", "Out of Memory Error: could not allocate block", "Out of Memory Error: failed to pin block", "Out of Memory Error: failed to allocate", "duckdb::"},
+		Proofs: []string{"duckdb.OutOfMemoryException", "OutOfMemoryException: Out of Memory Error", "Out of Memory Error: could not allocate block", "Out of Memory Error: failed to pin block", "Out of Memory Error: failed to allocate", "Out of Memory Error: Failed to change memory limit", "duckdb::"},
 		Cards: []cause.Card{{
 			ID: "duckdb/limit", Kinds: refused, Said: []string{"failed to pin block", "could not allocate block", "failed to offload data block", "Out of Memory Error"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached its own memory limit[[: {bound}]]",

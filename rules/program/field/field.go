@@ -90,7 +90,7 @@ func cards(name string, card, ram []shortage) []cause.Card {
 // ended is how a headline says that somebody ended the program and did not say
 // why; nothing for all else, which figures say better.
 func ended(c *ledger.Case) map[string]string {
-	if c.Failure.Weak {
+	if c.Failure.Weak && !c.Kind(fact.PlainHost, fact.PlainMemory) { // a refusal in words is no kill
 		return map[string]string{"ended": "was killed, most likely by the system for lack of RAM"}
 	}
 	return map[string]string{"ended": ""}

@@ -44,7 +44,7 @@ var (
 
 	RabbitMQ = of(program.Program{
 		Name: "rabbitmq", Shown: "RabbitMQ or Erlang", Work: "data", Edits: "admin", Language: "other",
-		Proofs: []string{"eheap_alloc: Cannot allocate", "binary_alloc: Cannot", "erl_crash.dump", "rabbit@", "vm_memory_high_watermark", "beam.smp"},
+		Proofs: []string{"eheap_alloc: Cannot allocate", "binary_alloc: Cannot", "temp_alloc: Cannot", "ll_alloc: Cannot", "ets_alloc: Cannot", "erl_crash.dump", "rabbit@", "vm_memory_high_watermark", "beam.smp"},
 		Titles: map[string]string{"lower_mem_fraction": "Lower the memory watermark", "lower_batch_size": "Shorten the queues, or keep them on disk", "raise_memory_limit": "Give its container or machine more RAM"},
 		Costs:  map[string]string{"lower_mem_fraction": "Publishers wait earlier.", "lower_batch_size": "Slower.", "raise_memory_limit": "Needs more RAM."},
 		Steps: steps{

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -28,6 +29,19 @@ var sizeCards = []cause.Card{
 			{Fix: "upgrade_version", Title: "Try another version", Told: "The newest release of the library, or the one before. Report it with this number.", Cost: "some minutes"},
 		},
 		Sources: []string{"https://www.kernel.org/doc/html/latest/arch/x86/x86_64/mm.html"},
+	},
+	{
+		ID: "rest/wrong-size", If: when.All(local.Unsized, when.Not(noSize)),
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "asked for an impossible amount of memory",
+		Means:    "The number in the message is no size: below zero, or more than any machine has. Usually a length became negative or overflowed 32 bits, a file is damaged, or two libraries do not fit each other. Memory is most likely not short.",
+		Not:      "More memory, swap, or closing programs.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update or reinstall the program or library", Told: "The newest release, or the one before. If the error stays, report it with this number and the smallest input that shows it.", Cost: "some minutes"},
+			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "If it runs, the other input is damaged, empty or too large in one dimension: download or make it again. If it fails too, it is a bug.", Cost: "some minutes"},
+			{Fix: "lower_batch_size", Title: "Halve the batch, length or image size", Told: "It may be an overflow: counts past 2^31 (2,147,483,648) do not fit into 32 bits.", Cost: "slower"},
+		},
+		Sources: []string{"https://en.cppreference.com/w/cpp/language/implicit_conversion"},
 	},
 	{
 		ID: "rest/no-size", If: noSize,

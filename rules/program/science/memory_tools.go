@@ -104,6 +104,7 @@ var (
 		Not:      "Swap for a factorisation: it reads all of it in every step.",
 		Cures: []cause.Cure{
 			do("cpu_offload", "Let it write to disk", "slower", "Gurobi `NodefileStart=0.5` (GB), CPLEX `workmem` and `mip strategy file 3`; COMSOL: the direct solver's \"Out-of-core\"; MUMPS `ICNTL(22)=1`."),
+			do("raise_memory_limit", "MUMPS, INFO(1) -8, -9 or -19: give it more room", "RAM", "Its own workspace was too small, not the machine: `ICNTL(14)=100` (percent above its estimate, 20 to 35 unless set) or a larger `ICNTL(23)`. -5, -7 and -13 mean that the system refused."),
 			do("lower_num_workers", "Use fewer threads", "slower", "Gurobi `Threads=4`, CPLEX `threads 4`; `Method=1` (dual simplex) in place of concurrent or barrier."),
 			do("lower_resolution", "Use an iterative solver or a coarser mesh", "accuracy or care", "GMRES or conjugate gradients with multigrid need a fraction; in 3D, half the elements in each direction is an eighth."),
 		},
@@ -120,8 +121,8 @@ var (
 		},
 		Sources: []string{"https://helpx.adobe.com/after-effects/using/memory-storage1.html"},
 	}, nil)
-	Stata = tool("stata", "Stata", "data", []string{"op. sys. refuses to provide memory", "r(909);"}, cause.Card{
-		Headline: "was refused memory by the system (r(909))",
+	Stata = tool("stata", "Stata", "data", []string{"op. sys. refuses to provide memory", "r(909);", "r(3900);"}, cause.Card{
+		Headline: "was refused memory by the system",
 		Means:    "The whole data set is in RAM, observations x the bytes of a row; `reshape`, `merge` and `sort` can need it twice.",
 		Not:      "`set matsize`: it is about matrices.",
 		Cures: []cause.Cure{
