@@ -91,7 +91,7 @@ func TestForEra(t *testing.T) {
 	for _, x := range []struct{ kind, text, want string }{
 		{"config", "[Service]\nEnvironment=\"OLLAMA_GPU_OVERHEAD=1\"\nEnvironment=\"OLLAMA_NUM_PARALLEL=1\"", "[Service]\nEnvironment=\"OLLAMA_NUM_PARALLEL=1\""},
 		{"config", "environment:\n  - OLLAMA_CONTEXT_LENGTH=4096", ""},
-		{"text", "Close programs. `ollama stop NAME` unloads one.", "Close programs. "},
+		{"text", "Close programs. `ollama stop NAME` unloads one.", "Close programs."},
 	} {
 		assert.Equal(t, x.want, era.ForEra(old, "close_other_apps", x.text, x.kind, answer.Without))
 		assert.Equal(t, x.text, era.ForEra(open, "close_other_apps", x.text, x.kind, answer.Without))
