@@ -265,8 +265,8 @@ func Cheaper(c *ledger.Case) string {
 	return strings.Join(ways, ", ") + "."
 }
 
-// Scene is batch with what the card's size says of it.
-func Scene(c *ledger.Case) map[string]string {
+// scene is batch with what the card's size says of it.
+func scene(c *ledger.Case) map[string]string {
 	figures := Batch(c)
 	figures["probably"], figures["closing"], figures["pairs"], figures["less"], figures["cheaper"] = "", "", "", Less(c, figures["batch"]), Cheaper(c)
 	figures["sharding"] = "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards. "

@@ -1,6 +1,7 @@
 package cures
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -209,3 +210,7 @@ func fits(c *ledger.Case) string {
 func HalfTooLarge(c *ledger.Case) bool {
 	return c.Total.Has() && c.Asked.Bytes > 2*(c.Total.Bytes-c.Mine.Bytes)
 }
+
+// Scene is what many cards name of a case, in a map of the caller's own: worked
+// out once.
+func Scene(c *ledger.Case) map[string]string { return maps.Clone(c.OfCard("pytorch/scene", scene)) }

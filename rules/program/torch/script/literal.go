@@ -2,6 +2,7 @@ package script
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +39,9 @@ const literalWhat = "are the tensor whose shape stands in the failing line"
 // stated: the line says which tensor it was.
 func stated(c *ledger.Case) bool { return c.Explained != nil && c.Explained.What == literalWhat }
 
+// makers end the calls that maker reads.
+var makers = []string{"zeros(", "ones(", "empty(", "full(", "rand(", "randn(", "randint(", "normal(", "random("}
+
 var maker = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:torch|np|numpy|cp|cupy|jnp)\.(?:random\.)?(zeros|ones|empty|full|rand|randn|randint|normal|standard_normal|random)\((.*)$`)
 })
@@ -47,7 +51,11 @@ var maker = sync.OnceValue(func() *regexp.Regexp {
 func literal(c *ledger.Case) []int64 {
 	frames := ledger.Trace(c)
 	for i := len(frames) - 1; i >= max(0, len(frames)-3); i-- {
-		m := maker().FindStringSubmatch(frames[i].Source)
+		source := frames[i].Source
+		if !slices.ContainsFunc(makers, func(call string) bool { return strings.Contains(source, call) }) { // cheaper to see
+			continue
+		}
+		m := maker().FindStringSubmatch(source)
 		if m == nil {
 			continue
 		}
