@@ -16,6 +16,7 @@ func TestRefusedInPassing(t *testing.T) {
 		log  string
 		want fact.Kind // "" for no failure
 	}{
+		"killed, over a counter":  {"Total number of batches 180224\nKilledg train batch: 61203 / 180224\n", fact.ShellKilled},
 		"killed, in French":       {"Caching all 373 images.\nProcessus arrêté\n", fact.ShellKilled},
 		"killed, in a sentence":   {"Il processo è stato Ucciso da qualcuno", ""},
 		"bwa":                     {"[E::bwa_idx_load] fail to allocate memory", fact.PlainHost},
