@@ -76,6 +76,11 @@ const PythonException = "python_exception"
 // error, in no wording that is known as a failure.
 const MemoryMentioned = "memory_mentioned"
 
+// Mention is that look-alike for a line that says so.
+func Mention(line int, said string) Lookalike {
+	return Lookalike{MemoryMentioned, line, "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it", "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs", said}
+}
+
 // Setting is an argument, option or environment variable that the log shows.
 type Setting struct {
 	// Name is normalised: lower case, "_" for "-", no leading dashes

@@ -1,6 +1,7 @@
 package lookalike
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,11 +28,28 @@ var Exceptions = text.Parser{
 				raised = " (" + at + ")"
 			}
 			if name := exceptionOf(said); name != "" && (len(f.Lookalikes) == 0 || f.Lookalikes[0].Line != line.Number) {
-				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: adviceOn(l, name)})
+				f.Lookalikes = append(f.Lookalikes, ended(l, line.Number, name, said, raised))
 				return
 			}
 		}
 	},
+}
+
+// ended is the exception that a log ends in. Its message may speak of memory in
+// words that no parser knows.
+func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
+	said = strings.ToValidUTF8(said[:min(len(said), longestException)], "")
+	advice := adviceOn(l, name)
+	if advice == "" && ofMemory(strings.ToLower(said)) {
+		return fact.Mention(line, said+raised)
+	}
+	advice = cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")
+	return fact.Lookalike{ID: fact.PythonException, Line: line, Text: said + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: advice}
+}
+
+func ofMemory(said string) bool {
+	has := func(word string) bool { return strings.Contains(said, word) }
+	return slices.ContainsFunc([]string{" memory", "vram", "allocat", " oom"}, has) && !slices.ContainsFunc([]string{"memory format", "memory access", "memory layout"}, has)
 }
 
 // lastTraceback is the line above the last traceback's frames: its head, or,
@@ -85,20 +103,19 @@ var exceptionAdvice = []struct {
 	{[]string{"ModuleNotFoundError", "ImportError"}, "A package is missing, or has another version than the program needs. Install its requirements with the Python that it runs in (`python -m pip install -r requirements.txt`)."},
 	{[]string{"FileNotFoundError", "NotADirectoryError", "PermissionError"}, "Check the path that it names: whether it exists, is spelled right, and the program may read it."},
 	{[]string{"KeyboardInterrupt", "SystemExit"}, "It was stopped, or ended itself; the lines above say why."},
+	{[]string{"AttributeError", "NameError", "KeyError", "TypeError"}, "The code uses a name, field or argument that is not there: a slip in the file that the line above it names, or two packages whose versions do not fit each other. Install the versions that the program's requirements name."},
+	{[]string{"AssertionError"}, "A check failed and does not say why. Paste what the program printed just before the traceback, too."},
 }
 
-// adviceOn is what to do about an exception.
+// adviceOn is what to do about an exception that is known, "" for others.
 func adviceOn(l *text.Log, name string) string {
+	if l.Mentions("self.modelisnotnone") {
+		return "llama.cpp did not load the file, and this check does not say why; its own lines just before the traceback do (`error loading model`, `failed to allocate`). Most often the download is incomplete (compare its size with the page's), the library is older than the file, or memory is too small: the file's size and 1 to 2 GB more must be free."
+	}
 	for _, x := range exceptionAdvice {
 		if slices.Contains(x.names, name) {
 			return x.advice
 		}
 	}
-	switch {
-	case l.Mentions("self.modelisnotnone"):
-		return "llama.cpp did not load the file, and this check does not say why; its own lines just before the traceback do (`error loading model`, `failed to allocate`). Most often the download is incomplete (compare its size with the page's), the library is older than the file, or memory is too small: the file's size and 1 to 2 GB more must be free."
-	case name == "AssertionError":
-		return "A check failed and does not say why. Paste what the program printed just before the traceback, too."
-	}
-	return "Search for it together with the program's name; the lines above it say where it comes from."
+	return ""
 }

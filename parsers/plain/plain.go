@@ -4,6 +4,7 @@ package plain
 
 import (
 	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -47,48 +48,28 @@ func explained(f *fact.Facts) bool {
 	return said || len(f.Lookalikes) > 0 || len(f.Notices) > 0
 }
 
-// plainPhrases: the first plainCodes are names of error codes, which no sentence
-// has by chance; the others are words.
-var plainPhrases = slices.Concat(plainCodes, plainWords, systemWords)
+// phrases are at what a line is looked at: a section of codes, one of words and
+// one of other languages, with a blank line between them.
+//
+//go:embed phrases.txt
+var phrases string
 
-var plainCodes = []string{
-	"CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
-	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
-	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
-	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
-	"spawn ENOMEM", "code ENOMEM", "abort(OOM)", "Aborted(OOM)", "Unable to fork new process", "exceeded mem limit: Active", "lowmemorykiller: Kill", "bytes == (nil)", "requested memory cannot be allocated", "high VMEM usage", "could not be executed in the allotted memory", "diagnosed a low virtual memory condition", "compiler is out of heap space", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
-	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "3221225495", "3221225773", "gone over its resource limits", "Fail to alloc memory of", "NvMapMemAllocInternalTagged:", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY", "SBOX_FATAL_MEMORY_EXCEEDED", "VERR_NO_MEMORY", "vkAllocateMemory failed",
-	"-536870904", "reason: 'oom'", "page allocation failure: order:", "page allocation failure. order:", "vmalloc: allocation failure", "use vmalloc=<size> to increase", "alloc failed, req-size:", "cannot allocate DMA CBs", "Not enough storage is available to process this", "Not enough storage is available to complete this", "Not enough memory resources are available to", "Insufficient system resources exist to complete",
-	"clCreateBuffer: CL_INVALID_BUFFER_SIZE", "All memory pool allocations are in use", "no mem for frame buffer", "couldn't allocate memory (", "RKNN_ERR_MALLOC_FAIL", "NO_MEMORY(-12)", "memory allocation failed, allocating", "error(resource_error(memory)", "resource error: memory", "exceed internal limits", "r(3900);",
-	"exceed the limit of BE", "query would use more memory than allowed", "insufficient memory reserved for statement", "Query Status: Memory limit exceeded", "Memory Limit Exceeded by",
-}
+var plainCodes, plainWords, plainPhrases = sections()
 
-var plainWords = []string{
-	text.OutOfMemory, "out-of-memory", "out_of_memory", "out of gpu memory", "out of video memory", "out of device memory", "out of graphics memory", "out of vram",
-	"out of system memory", "out of host memory", "out of virtual memory", "out of physical memory", "out of application memory", "out of ram",
-	"memory limit exceeded", "memory exceed limit", "exceed memory limit", "exceeds memory limit", "exceed the memory limit", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
-	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
-	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reallocate", "could not reallocate", "unable to reallocate", "failed to reserve memory", "failed to commit memory",
-	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
-	"no memory available", "no free memory", "no memory left", "no more memory", "memory limit of",
-	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "fail to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
-	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
-	"exceeded requested", "but only", "exceeds maximum", "exceeds available", "exceeds the available",
-}
-
-// systemWords are what systems say where they speak another language (ENOMEM of
-// glibc's catalogues, ERROR_OUTOFMEMORY of Windows), and programs after them.
-var systemWords = []string{
-	"Nicht genügend Hauptspeicher", "Nicht genügend Arbeitsspeicher", "Nicht genügend Speicher", "Speicher reicht nicht", "Impossible d'allouer de la mémoire", "Mémoire insuffisante", "Mémoire GPU insuffisante",
-	"No se pudo asignar memoria", "No se puede asignar memoria", "Memoria insuficiente", "No hay suficiente memoria", "Impossibile allocare memoria", "Memoria insufficiente", "Memoria esaurita",
-	"Não foi possível alocar memória", "Não é possível alocar memória", "Memória insuficiente", "Недостаточно памяти", "Недостатньо пам'яті", "Невозможно выделить память", "Не удалось выделить память", "Нехватка памяти",
-	"无法分配内存", "内存不足", "显存不足", "内存溢出", "無法配置記憶體", "記憶體不足", "メモリを割り当てできません", "メモリが不足", "メモリ不足", "메모리를 할당할 수 없습니다", "메모리가 부족", "메모리 부족",
-	"Brak pamięci", "Nie można przydzielić pamięci", "Za mało pamięci", "Bellek ayrılamadı", "Yetersiz bellek", "Nelze alokovat paměť", "Nedostatek paměti", "Onvoldoende geheugen", "Kan geen geheugen toewijzen", "Kan inte tilldela minne",
+func sections() (codes, words int, all []string) {
+	for line := range strings.Lines(phrases) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" {
+			codes, words = words, len(all)
+		} else if line[0] != '#' {
+			all = append(all, line)
+		}
+	}
+	return codes, words, all
 }
 
 // asked are words before which a phrase only says that somebody wanted some:
 // it takes a size, or a word for memory, to be about memory.
-var asked = []string{"failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "failedtoreallocate", "couldnotreallocate", "unabletoreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
+var asked = []string{"cannotallocate", "cannotalloc", "notabletoallocate", "unabletoalloc", "couldnotalloc", "can'talloc", "cannotmap", "couldnotmap", "failedtomap", "failtoallocate", "couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "cannotreallocate", "failedtoreallocate", "couldnotreallocate", "unabletoreallocate", "attempttoallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
 
 var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "pages", "kvcache", "mib", "gib", "kib", "mb", "gb"}
 
@@ -115,16 +96,16 @@ var goesOnWith = []string{"error", "exception", "on", "in", "for", "to", "when",
 var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "shutdown", "couldnotget", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
 
 // scarce are phrases that say soon of what there was too little.
-var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "n'tenough", "notsufficient"}
+var scarce = []string{"noenough", "nosufficient", "lackof", "lacks", "shortageof", "shortof", "notenough", "insufficient", "nothaveenough", "n'thaveenough", "n'tenough", "notsufficient"}
 
 // scarceNoun is what there is too little of, behind one of [scarce].
-var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
+var scarceNoun = text.NewPattern(`^[a-z: -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
 
 // needsEnd are phrases that say nothing without one of them.
-var needsEnd = []string{"allocationof", "mallocofsize", "toomuchmemory", "nofreememory", "nomorememory", "memorylimitof"}
+var needsEnd = []string{"allocationof", "mallocofsize", "toomuchmemory", "nofreememory", "nomorememory", "memorylimitof", "memorylimit(", "bmemorylimit", "memlimit"}
 
 // needsMore are phrases that need figures of which one is too large.
-var needsMore = []string{"exceededrequested", "butonly", "exceedsmaximum", "exceedstheavailable", "exceedsavailable"}
+var needsMore = []string{"exceededrequested", "butonly", "exceedsmaximum", "exceedstheavailable", "exceedsavailable", "gbavailable", "gibavailable", "mbavailable", "mibavailable", "requiredmemory", "yourgpuhas", "gpuhasonly", "onlyhas"}
 
 // blanks stand in a message as a program's source has it, before it is filled in.
 var blanks = []string{"%d", "%s", "%u", "%zu", "%lu", "%llu", "%ld", "{}", "{0}", "${"}
@@ -133,11 +114,11 @@ var blanks = []string{"%d", "%s", "%u", "%zu", "%lu", "%llu", "%ld", "{}", "{0}"
 // sentence about memory. A code is enough for itself.
 func refusal(m text.Message, word int) bool {
 	p := placed(m)
-	foreign := word >= len(plainCodes)+len(plainWords)
+	foreign := word >= plainWords
 	switch level := m.Log.Level(m.At); {
 	case containsAny(p.line, goesOn):
 		return false
-	case word < len(plainCodes):
+	case word < plainCodes:
 		return true
 	case strings.Count(p.shown, "`") > 1 && level != 'E' && !containsAny(p.before, troubles), sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
 		return false // back-ticks: documentation
@@ -149,8 +130,6 @@ func refusal(m text.Message, word int) bool {
 		return containsAny(p.line, append(memoryWords[:4:4], "ram"))
 	case strings.Count(p.shown, " ") >= 24:
 		return false
-	case slices.Contains(needsMore, p.phrase):
-		return false
 	}
 	return p.opens() && (foreign || p.closes())
 }
@@ -161,8 +140,7 @@ func mentioned(m text.Message) []fact.Lookalike {
 	if sourceCode(p.before, p.after) || containsAny(p.after, blanks) || !p.ofMemory(m) || m.Log.Level(m.At) != 'E' && !p.ended && !containsAny(p.before, troubles) {
 		return nil
 	}
-	title, advice := "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it", "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs"
-	return []fact.Lookalike{{ID: fact.MemoryMentioned, Line: m.Log.Line(m.At), Text: strings.ToValidUTF8(p.shown[:min(len(p.shown), text.MaxQuote)], ""), Title: title, Advice: advice}}
+	return []fact.Lookalike{fact.Mention(m.Log.Line(m.At), strings.ToValidUTF8(p.shown[:min(len(p.shown), text.MaxQuote)], ""))}
 }
 
 // place is a phrase in its line, all squeezed but what is shown.
@@ -195,6 +173,8 @@ func (p *place) ofMemory(m text.Message) bool {
 		p.after = p.after[end-m.End:]
 	case slices.Contains(needsEnd, p.phrase) && !p.ended:
 		return false
+	case slices.Contains(needsMore, p.phrase):
+		return outweighed(amounts(m)) && containsAny(p.line, append(memoryWords[:4:4], "ram"))
 	case containsAny(p.phrase, asked):
 		return containsAny(p.before[max(0, len(p.before)-12):]+p.after[:min(len(p.after), 90)], memoryWords) || len(amounts(m)) > 0
 	}
