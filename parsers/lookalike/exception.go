@@ -27,7 +27,7 @@ var Exceptions = text.Parser{
 				raised = " (" + at + ")"
 			}
 			if name := exceptionOf(said); name != "" && (len(f.Lookalikes) == 0 || f.Lookalikes[0].Line != line.Number) {
-				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: adviceOn(l, name)})
+				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this Python exception, which " + map[bool]string{true: "has a word of memory; whether any ran out it does not say.", false: "is not about memory."}[strings.Contains(strings.ToLower(said), "memory")], Advice: adviceOn(l, name)})
 				return
 			}
 		}

@@ -69,7 +69,7 @@ var plainWords = []string{
 	"memory limit exceeded", "memory exceed limit", "exceed memory limit", "exceeds memory limit", "exceed the memory limit", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
 	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reallocate", "could not reallocate", "unable to reallocate", "failed to reserve memory", "failed to commit memory",
-	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
+	"not enough ", "no enough ", "no sufficient ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient", "memory is not enough", "memory not enough",
 	"no memory available", "no free memory", "no memory left", "no more memory", "memory limit of",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "fail to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
 	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
@@ -115,7 +115,7 @@ var goesOnWith = []string{"error", "exception", "on", "in", "for", "to", "when",
 var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "shutdown", "couldnotget", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
 
 // scarce are phrases that say soon of what there was too little.
-var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "n'tenough", "notsufficient"}
+var scarce = []string{"notenough", "noenough", "nosufficient", "insufficient", "nothaveenough", "n'thaveenough", "n'tenough", "notsufficient"}
 
 // scarceNoun is what there is too little of, behind one of [scarce].
 var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
