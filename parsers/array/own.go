@@ -50,7 +50,7 @@ var numberPattern = text.NewPattern(`^(?:cudaerrorin[a-z0-9_:~]{2,40}|(?:cuda|cu
 // its driver and HIP (driver_types.h, cuda.h, hip_runtime_api.h).
 func numbered(kind fact.Kind) func(text.Message) int {
 	return func(m text.Message) int {
-		if _, to := m.Log.LineSpan(m.At); !m.Log.Find(numberPattern, m.At, to).Ok() {
+		if _, to := m.Log.LineSpan(m.At); !m.Log.Find(numberPattern, m.At, to).Ok() || m.Follows("outofmemory", 300) {
 			return m.End
 		}
 		return m.Fail(fact.Failure{Kind: kind, Framework: "other", Backend: map[bool]string{true: "rocm", false: "cuda"}[m.Log.Squeezed()[m.At] == 'h']}, m.End)
