@@ -125,11 +125,11 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was ended by the system, most likely because RAM ran out",
-		Means:    "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM (on Windows RAM and page file): of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
-		Not:      "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
-		Cures:    []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
-		Sources:  []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
+		Headline: "was ended by the system, most likely because RAM ran out", Figures: addon.Ended,
+		Means:   "{ended} Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
+		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
+		Cures:   []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
+		Sources: []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) }, Cause: cause.HostMemory, Weight: cause.Strong,

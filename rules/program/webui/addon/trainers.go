@@ -44,3 +44,11 @@ func Unsaid(c *ledger.Case) map[string]string {
 	}
 	return out
 }
+
+// Ended is who ended ComfyUI, as far as the log shows it.
+func Ended(c *ledger.Case) map[string]string {
+	if c.Near("earlyoom") {
+		return map[string]string{"ended": "The earlyoom daemon ended it: available RAM and free swap were both below its limits (its options `-m` and `-s`, 10 % each unless set)."}
+	}
+	return map[string]string{"ended": "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM (on Windows RAM and page file): of the machine, the virtual machine or the container."}
+}
