@@ -295,6 +295,24 @@ var sglangStartCards = []cause.Card{
 		Cures:   []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
+	{
+		ID: "sglang/built", Kinds: onCard, Phases: []string{"unknown"}, If: sglangBuilds,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "most likely did not start: the weights do not fit on the card",
+		Means:    "The last frame lies in `torch/utils/_device.py`; SGLang builds the layers of a model that way. {mine} of {total} is its own by then.[[ {large}]][[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static`, `--context-length`, CUDA graphs: none has an effect while the model is built.",
+		Cures:   []cause.Cure{sglangStored, sglangSplit},
+		Sources: []string{sglangCode + "model_loader/loader.py", sglangCode + "model_executor/model_runner.py"},
+	},
+}
+
+// sglangStored are weights that are small on disk already.
+var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}
+
+// sglangBuilds: the pasted traceback ends where a default device is applied.
+func sglangBuilds(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return sglangLoading(c) && len(frames) > 0 && strings.HasSuffix(frames[len(frames)-1].File, "torch/utils/_device.py")
 }
 
 // Quantises is what SGLang is told to quantise to, "" for nothing.
@@ -306,8 +324,16 @@ func Quantises(c *ledger.Case) string {
 	return ""
 }
 
-// onlineQuant says that a quantisation which is on already does not help a load.
+// onlineQuant says that a quantisation which is on already does not help a load,
+// and how large the weights are that are loaded first.
 func onlineQuant(c *ledger.Case) map[string]string {
+	if ao, ok := c.Setting("torchao_config"); ok && ao.Value != "" && ledger.Quantised(c) == "" {
+		out := map[string]string{"online": "`--torchao-config` cannot help here: it quantises once the 16-bit weights are loaded (except with `--load-format layered`)."}
+		if m := c.Model; m != nil && c.Total.Has() && 2*m.Parameters > c.Total.Bytes {
+			out["large"] = fmt.Sprintf("%.0f billion parameters at 16 bit are %s, on any number of cards together.", float64(m.Parameters)/1e9, units.Amount(2*m.Parameters))
+		}
+		return out
+	}
 	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
 		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
 	}
@@ -378,7 +404,7 @@ var sglangRunCards = []cause.Card{
 		Headline: "fills the card by itself: {mine} of {total}",
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
 		Cures: []cause.Cure{
-			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}),
+			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), sglangStored),
 			where(when.All(sglangMaybeLoad, sglangQuantised), as("use_lower_quant", "If it failed while loading, take smaller weights", "", "slight loss of quality")),
 			where(sglangMaybeLoad, as("lower_mem_fraction", "If the weights had loaded, lower `--mem-fraction-static`", "", "a smaller KV pool")),
 			where(when.Not(sglangMaybeLoad), sglangLess),
