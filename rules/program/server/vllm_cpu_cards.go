@@ -38,7 +38,9 @@ var perhapsProcessor = cause.Cure{
 
 // builtForCard: the paths of its files name what the build is for.
 func builtForCard(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "/rocm/") || strings.Contains(x.File, "/cuda/") })
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "/rocm/") || strings.Contains(x.File, "/cuda/")
+	})
 }
 
 // vllmCPUCards are about caches in RAM.
