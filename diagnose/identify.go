@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -54,6 +55,9 @@ func stack(g failureGroup, facts *fact.Facts) []string {
 			proved[p.Name] = true
 		}
 	}
+	if server := launched(facts); len(proved) == 1 && proved["pytorch"] && server != "" {
+		proved[server] = true
+	}
 	for name := range proved { // an app that a report has no name for still fails in some other program's words
 		if _, named := rules.Rank(name); named && name != "other" {
 			delete(proved, "other")
@@ -73,6 +77,23 @@ func stack(g failureGroup, facts *fact.Facts) []string {
 		return names[i] < names[j]
 	})
 	return names
+}
+
+// launched is the server that the only command of the log starts, "" where there
+// is none, or commands of several.
+func launched(facts *fact.Facts) string {
+	started := ""
+	for _, x := range facts.Facts {
+		server, command := strings.CutSuffix(x.Name, "_command")
+		if _, named := rules.Rank(server); !command || !named || server == started {
+			continue
+		}
+		if started != "" {
+			return ""
+		}
+		started = server
+	}
+	return started
 }
 
 // backend is the root's, else that of another statement.

@@ -26,7 +26,7 @@ var claims = []struct {
 	{"loading", regexp.MustCompile(`(?i)(ran out|refused|killed|failed|stopped|memory)( of [a-z ]+)? (while|as) (it |the model |the weights |a (picture )?model )?(was |were )?(being )?load`),
 		regexp.MustCompile(`(?i)load|weight|shard|checkpoint|model|mmap|initiali|terminated unexpectedly|runner process has terminated|during startup`)},
 	{"answering", regexp.MustCompile(`(?i)while (running the model|it answered|predicting)`),
-		regexp.MustCompile(`(?i)predict|inpaint|it/s\]|running|execut|forward|decod|prefill|infer|generat|step|graph|compute|command ?buffer|function alloc|pool_malloc|Exception during processing|cublas|h2d|request|query|swap space|prompt|enqueue|concat|, [34]\)`)},
+		regexp.MustCompile(`(?i)predict|inpaint|it/s\]|running|execut|forward|decod|prefill|infer|generat|step|graph|compute|command ?buffer|function alloc|pool_malloc|Exception during processing|cublas|h2d|request|query|workspace can't|swap space|prompt|enqueue|concat|, [34]\)`)},
 	{"what else ran", regexp.MustCompile(`(?i)another program holds|most of this card|held outside`),
 		regexp.MustCompile(`(?i)free|in use|used|available|allocated`)},
 }

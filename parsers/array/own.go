@@ -10,7 +10,8 @@ import (
 // Own reads programs with a wording of their own for a full card: microscopy,
 // renderers, simulators, statistics.
 var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), // Unreal Engine, hashcat, COLMAP, Bevy
-	"Out of video memory trying to allocate", "Not enough allocatable device memory", "Not enough GPU memory to match", "Caught rendering error: Out of Memory"), []text.Wording{
+	"Out of video memory trying to allocate", "Not enough allocatable device memory", "Not enough GPU memory to match", "Caught rendering error: Out of Memory"), text.OnAny(numbered(fact.DeviceAlloc),
+	"Cuda failure: 2", "CUDA error 2", "CUDA error: 2", "CUDA error = 2", "CUDA error (2", "CUDA error code 2", "CUDA error code: 2", "CUDA_ERROR 2", "CUDA driver error 2", "cudaMalloc returned 2", "cudaMalloc failed with error 2", "cudaMalloc failed: 2", "cuMemAlloc failed: 2", "HIP error: 2", "HIP error 2"), []text.Wording{
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
 	// What RELION prints below its error, where that is cut off.
 	text.On("You ran out of memory on the GPU(s)", text.Unless(text.FailsAlone(deviceFailure), text.Beside("customallocatoroutofmemory", "outofmemoryin"))),
@@ -27,6 +28,9 @@ var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.F
 	// dxvk_memory.cpp: the size, and what the driver says of heap 0; "budget" was "available" at first.
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
 		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?:(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mb(?:budget|available)\(driver\),)?(?<total_mib>\d{1,7})mbtotal)?`))),
+	text.On("Cuda Error in", numbered(fact.TRTEngine)), // TensorRT up to 7
+	text.On("Workspace can't be allocated", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "pytorch", Backend: "cuda", Phase: "inference"}, 240, 0, // DeepSpeed's inference_context.h
+		text.NewPattern(`requested:(?<requested_bytes>\d{6,14})free:(?<free_bytes>\d{1,14})total:(?<total_bytes>\d{6,14})`))),
 	// Of Boltz, whose input is lost then; trainers that print the same go on with the
 	// next batch.
 	text.On("ran out of memory, skipping batch", text.When(
@@ -38,6 +42,20 @@ var (
 	physxPattern  = text.NewPattern(`memory(?<requested>\d{1,16}bytes)`)
 	readMATLAB    = text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 90, text.NewPattern(`\((?<requested>SIZE)\)arrayexceed(?:smaximumarraysizepreference(?:\((?<limit>SIZE)\))?|ed)`))
 )
+
+// numberPattern is a CUDA error by number that ends its line or a clause of it.
+var numberPattern = text.NewPattern(`^(?:cudaerrorin[a-z0-9_:~]{2,40}|(?:cuda|cu|hip)[a-z_]{4,24})[:=(]{0,2}2(?:$|[^\w.]|\.?$|\.[a-z]|at|abort|core|file|in|line|on|terminate|when|while)`)
+
+// numbered reads who prints the number alone: 2 is out of memory in CUDA's runtime,
+// its driver and HIP (driver_types.h, cuda.h, hip_runtime_api.h).
+func numbered(kind fact.Kind) func(text.Message) int {
+	return func(m text.Message) int {
+		if _, to := m.Log.LineSpan(m.At); !m.Log.Find(numberPattern, m.At, to).Ok() || m.Follows("outofmemory", 300) {
+			return m.End
+		}
+		return m.Fail(fact.Failure{Kind: kind, Framework: "other", Backend: map[bool]string{true: "rocm", false: "cuda"}[m.Log.Squeezed()[m.At] == 'h']}, m.End)
+	}
+}
 
 // readRELION reads the three figures on the lines below. The pool is what
 // RELION took of the card for what varies from particle to particle.

@@ -8,8 +8,8 @@ import (
 // metalCommand reads a command buffer that failed. Status 5 alone only says
 // that it failed; code 00000008 that it was memory, others that it was not.
 func metalCommand(g *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
-	if m.Precedes("commandbufferexecutionfailed", 120) || m.Precedes("metalperformanceshadersoperations", 260) {
-		return false // MLX and PyTorch: see mlx.go and pytorch.go
+	if m.Precedes("commandbufferexecutionfailed", 120) || m.Precedes("metalperformanceshadersoperations", 260) || !m.Mentions("ggml", "llama", "gguf", "whisper", "ollama") {
+		return false // MLX, PyTorch and others: see mlx.go, pytorch.go and plain.go
 	}
 	memory := g.find(metalMemory, m.At, 0, 260)
 	switch {

@@ -13,13 +13,7 @@ var slurmKill = fact.Failure{Kind: fact.SlurmKill, Framework: "slurm", Backend: 
 
 // readSlurm reads slurmstepd, 20.02 ("oom-kill event(s) in step 1.0 cgroup") to
 // 23.02 and later ("oom_kill event in StepId=1.0").
-func readSlurm(m text.Message) int {
-	slurm := m.Follows("step", 60) || m.Follows("joblimit", 60) || m.Precedes("slurmstepd", 200) || m.Precedes("exceeded", 40)
-	if !slurm || m.Precedes("detected0", 12) {
-		return m.End
-	}
-	return m.Fail(slurmKill, m.End)
-}
+var readSlurm = text.Unless(text.When(text.FailsAlone(slurmKill), text.Behind("step", 60), text.Behind("joblimit", 60), text.Before("slurmstepd", 200), text.Before("exceeded", 40)), text.Before("detected0", 12))
 
 // readSlurmLimit reads the old polling plug-in: "slurmstepd: error: Job 7
 // exceeded memory limit (4200000 > 4096000), being killed"; figures in KiB.

@@ -100,11 +100,4 @@ func readPBSMail(m text.Message) int {
 
 // readLSF reads "TERM_MEMLIMIT: job killed after reaching LSF memory usage
 // limit.", and leaves lists of codes alone.
-func readLSF(m text.Message) int {
-	if !m.Follows("jobkilled", 40) && !m.Follows("exit", 60) {
-		return m.End
-	}
-	x := queueKill
-	m.Find(lsfPattern, 400).States(m.Facts, &x.Figures)
-	return m.Fail(x, m.End)
-}
+var readLSF = text.When(text.FailsWith(queueKill, 0, 400, lsfPattern), text.Behind("jobkilled", 40), text.Behind("exit", 60))

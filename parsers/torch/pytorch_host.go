@@ -20,7 +20,7 @@ var hostPyTorchFailures = slices.Concat(
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed", "background worker is 6 feet under", "If there is none then your RAM was full"),
-	text.OnAny(rankKilled,
+	text.OnAny(text.FailsAlone(fact.Failure{Kind: fact.RankKilled, Framework: "pytorch", Backend: "cpu", Weak: true}), // its line names the rank and its process
 		"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9"),
 	text.OnAny(mmapRefused, "unable to mmap"),
 )
@@ -28,12 +28,6 @@ var hostPyTorchFailures = slices.Concat(
 // pagingFileWords are Windows' message of error 1455 in its languages, for programs
 // that print it without the number, such as Python's "DLL load failed".
 var pagingFileWords = []string{"The paging file is too small for this operation to complete", "Il file di paging è troppo piccolo", "Die Auslagerungsdatei ist zu klein", "Le fichier de pagination est insuffisant", "El archivo de paginación es demasiado pequeño", "O arquivo de paginação é muito pequeno", "Файл подкачки слишком мал", "Plik stronicowania jest za mały", "页面文件太小", "分頁檔太小", "ページング ファイルが小さすぎるため", "페이징 파일이 너무 작습니다", "disk belleği dosyası çok küçük", "Het wisselbestand is te klein", "Stránkovací soubor je příliš malý", "A lapozófájl túl kicsi"}
-
-// rankKilled keeps the line: it names the rank, its process and the program.
-func rankKilled(m text.Message) int {
-	text.Fail(m.Facts, m.Log, m.At, m.End, fact.Failure{Kind: fact.RankKilled, Framework: "pytorch", Backend: "cpu", Weak: true, Message: m.Log.LineText(m.At)})
-	return m.End
-}
 
 func cpuAllocator(m text.Message) int {
 	s := m.Log.Squeezed()

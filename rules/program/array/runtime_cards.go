@@ -13,7 +13,7 @@ import (
 // builds are words of TensorRT's builder, deserialises of what loads its engines.
 var (
 	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
-	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size"}
+	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size", "Deserialize required", "Deserialization required", "Added linear block of size", "Glob Size is"}
 	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
 	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build the engine for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512` with your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
@@ -38,7 +38,7 @@ var runtimeCards = []cause.Card{
 	{
 		ID: "other/tensorrt-load", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: loads, If: ofTensorRT,
 		Headline: "had no room on the card to load a TensorRT engine",
-		Means:    "Loading takes the engine's weights (about the size of its file)[[, here {asked} in one request,]] and working memory for each context, fixed by the largest input that it was built for. The log does not show what fills the card: other engines of this program, the PyTorch weights that they replace, or another program.",
+		Means:    "Loading takes the engine's weights (about the size of its file, \"Glob Size\")[[, here {asked} in one request,]] and working memory for each context (\"linear block\"), fixed by the largest input that it was built for. The log does not show what fills the card: other engines of this program, the PyTorch weights that they replace, or another program.",
 		Not:      "A smaller batch at run time: the engine takes what it was built for.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check what uses the card before loading", Told: "If it is full before the program starts, end what holds it. Otherwise it is what the program loads first: in your own code free PyTorch weights that the engine replaces (`del model; torch.cuda.empty_cache()`), and do not load parts together that are not needed together.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},

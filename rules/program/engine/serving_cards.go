@@ -186,6 +186,19 @@ var DeepSpeedServing = []cause.Card{
 		Sources: []string{deepspeedKV, "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/inference/v2/ragged/manager_configs.py", "https://github.com/deepspeedai/DeepSpeed-MII/blob/main/mii/config.py"},
 	},
 	{
+		ID: "deepspeed/workspace", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Workspace can't be allocated"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "found no room on the card for the workspace of DeepSpeed's inference kernels",
+		Means:    "These kernels reserve one block for `max_out_tokens` and the batch, from what was free on the card at the first call.[[ They wanted at least {asked}; {free} was free.]] The weights are loaded by then. The log does not show what else is on the card.",
+		Not:      "Allocator settings of PyTorch: this block does not come from its allocator.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Switch DeepSpeed off", Told: "In an app take the tick out of its option and restart it. In your own code run the model without `deepspeed.init_inference`.", Cost: "slower"},
+			{Fix: "lower_batch_size", Title: "Or lower the batch, and the length", Told: "A batch of 1 where the program has one; in code a lower `max_out_tokens` in `init_inference` (1024 by default), not below prompt plus answer.", Cost: "slower, or shorter answers"},
+			{Fix: "kill_stale_process", Title: "Free the card, then restart the program", Told: "What is free is measured once, at the first call, so a program that goes on after this error stays short.", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{"https://github.com/deepspeedai/DeepSpeed/blob/master/csrc/transformer/inference/includes/inference_context.h", deepspeedConfig},
+	},
+	{
 		ID: "deepspeed/init-inference", Kinds: onCard, Said: []string{"in init_inference", "in _apply_injection_policy", "module_inject/replace_module.py"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in `deepspeed.init_inference`",

@@ -295,23 +295,15 @@ var sglangStartCards = []cause.Card{
 		Cures:   []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
-}
-
-// Quantises is what SGLang is told to quantise to, "" for nothing.
-func Quantises(c *ledger.Case) string {
-	s, ok := c.Setting("quantization")
-	if value := strings.Trim(s.Value, "'\""); ok && value != "None" {
-		return value
-	}
-	return ""
-}
-
-// onlineQuant says that a quantisation which is on already does not help a load.
-func onlineQuant(c *ledger.Case) map[string]string {
-	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
-		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
-	}
-	return nil
+	{
+		ID: "sglang/built", Kinds: onCard, Phases: []string{"unknown"}, If: sglangBuilds,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "most likely did not start: the weights do not fit on the card",
+		Means:    "The last frame lies in `torch/utils/_device.py`; SGLang builds the layers of a model that way. {mine} of {total} is its own by then.[[ {large}]][[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static`, `--context-length`, CUDA graphs: none has an effect while the model is built.",
+		Cures:   []cause.Cure{sglangStored, sglangSplit},
+		Sources: []string{sglangCode + "model_loader/loader.py", sglangCode + "model_executor/model_runner.py"},
+	},
 }
 
 // sglangRunCards are about allocations beside the static share.
@@ -378,7 +370,7 @@ var sglangRunCards = []cause.Card{
 		Headline: "fills the card by itself: {mine} of {total}",
 		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
 		Cures: []cause.Cure{
-			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}),
+			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), sglangStored),
 			where(when.All(sglangMaybeLoad, sglangQuantised), as("use_lower_quant", "If it failed while loading, take smaller weights", "", "slight loss of quality")),
 			where(sglangMaybeLoad, as("lower_mem_fraction", "If the weights had loaded, lower `--mem-fraction-static`", "", "a smaller KV pool")),
 			where(when.Not(sglangMaybeLoad), sglangLess),

@@ -27,7 +27,7 @@ var TensorRTLLM = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
-			trtPart(cause.Strong, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
+			trtPart(cause.Fair, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
 			cause.Said(cause.Weak, "The cache's share of the card may be set too low.", fact.TRTCacheTooSmall),
 			cause.Said(cause.Hint, "The cache's share may leave too little for buffers.", fact.TRTRuntime)},
 		cause.BatchTooLarge: {

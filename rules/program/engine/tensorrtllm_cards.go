@@ -237,12 +237,12 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: trtShares,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
-		Means:    "The weights are loaded.[[ By default the KV cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Usually something else took memory in between (another rank or program), or this version estimates the share wrongly; the log does not show which.",
+		Means:    "The weights are loaded.[[ By default the KV cache takes nine tenths of what is free, which would be {nine} of {free}; what was set here the report does not show.]] The report shows only what was free before; the refusal itself, with its reason, stands higher up. It may be that another rank or program took memory in between, that the driver refused one piece that large or memory that is pinned in RAM, or that this version estimates the share wrongly.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Told: "[[That asks for {seven}. ]]In Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; added to `trtllm-serve`:", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
-			{Fix: "upgrade_version", Title: "Update TensorRT-LLM", Told: "The estimate of the share changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Told: "[[That asks for {seven}. ]]If a lower value fails in the same way, it is not the share: look at the first error of the first rank. In Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; added to `trtllm-serve`:", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
+			{Fix: "upgrade_version", Title: "Look for the first error, then update TensorRT-LLM", Told: "`grep -n -i -m5 -E 'error|out of memory' LOG` finds the refusal above this report. A script or harness that starts it: print the settings that reach `KvCacheConfig`. The estimate of the share changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 			{Fix: "lower_batch_size", Title: "Or lower `--max_batch_size` and `--max_num_tokens`", Kind: "config", Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait"},
 		},
 		Sources: []string{trtCreator, trtIssues + "5872"},

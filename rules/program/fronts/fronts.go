@@ -13,7 +13,7 @@ import (
 )
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Units: []string{"koboldcpp"}, Proofs: []string{"Check your context buffer sizes!"}, Like: []*program.Program{&ggml.LlamaCpp}, Cards: koboldCards}
+var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Units: []string{"koboldcpp"}, Proofs: []string{"Check your context buffer sizes!", "Loading TTS.CPP Model Arch:", "TTS Memory Requested:", "kokoro_ipa.embd", "kobold_bin/", "Welcome to KoboldCpp"}, Like: []*program.Program{&ggml.LlamaCpp}, Cards: koboldCards}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -21,6 +22,18 @@ var (
 
 // koboldCards are KoboldCpp's; parts without one are llama.cpp's.
 var koboldCards = []cause.Card{
+	{
+		ID: "koboldcpp/speech", Kinds: ggml.RefusedKinds, Said: []string{"TTS.CPP Model", "TTS Memory Requested", "kokoro_ipa.embd", "Kokoro IPA"}, Figures: speech,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not load its speech model[[: {asked} was refused]]",
+		Means: "It was loading the speech model (`--ttsmodel`), not the text model.[[ Kokoro takes 1 to 2 GiB; {much} is out of proportion, so most likely this version asks for far too much, as 1.99 to 1.99.3 did.]]",
+		Not:   "A smaller text model, fewer GPU layers: neither is what was being loaded.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update KoboldCpp", Told: "1.99.4 or later; 1.98 worked, too.", Cost: "a download"},
+			{Fix: "use_smaller_model", Title: "Or start without the speech model", Told: "Leave out `--ttsmodel` (Audio tab: TTS Model), or choose another one. Whisper (`--whispermodel`) and pictures (`--sdmodel`) are further models that take memory beside the text model.", Cost: "it does not speak"},
+			as("close_other_apps", "Close programs that use RAM", "free"),
+		},
+		Sources: []string{"https://github.com/LostRuins/koboldcpp/issues/1750", "https://github.com/LostRuins/koboldcpp/issues/1749", "https://github.com/mmwillet/TTS.cpp/issues/103"}, Solved: 1,
+	},
 	{
 		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory for the vision part of the model",
@@ -61,6 +74,14 @@ var koboldCards = []cause.Card{
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Lower GPU Layers", "slower"), as("close_other_apps", "Close games, browsers and other AI programs", "free"), as("use_lower_quant", "Use a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
+}
+
+// speech says that what a small speech model asks for is far more than it needs.
+func speech(c *ledger.Case) map[string]string {
+	if c.Asked.Has() && c.Asked.Bytes >= 4*units.GiB {
+		return map[string]string{"much": units.Amount(c.Asked.Bytes)}
+	}
+	return nil
 }
 
 // Settings of LM Studio that several cards name.

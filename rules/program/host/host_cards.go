@@ -207,12 +207,12 @@ var kernelCards = []cause.Card{
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Means: "The earlyoom daemon ended the process before the kernel had to: by default when available RAM and free swap are both below 10 %. It picks the process with the highest score, usually the largest. With little or full swap it acts early.",
+		Means: "The earlyoom daemon ended the process before the kernel had to: when available RAM and free swap are both below its limits (10 % each unless set otherwise; its line \"SIGTERM limits\" shows them). It picks the process with the highest score, usually the largest. With little or full swap it acts early.",
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
 			lessAtOnce,
-			{Fix: "raise_memory_limit", Title: "Let earlyoom act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 4 -s 10\"` (percent of RAM and of swap that must be free) and restart the service.", Cost: "Less warning before a stall"},
+			{Fix: "raise_memory_limit", Title: "Let earlyoom act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 2 -s 5\"` (percent of RAM and of swap; the values in its log, `-m` and `-s` or \"SIGTERM limits\", must be higher for this to act later) and restart the service.", Cost: "Less warning before a stall"},
 		},
 		Sources: []string{"earlyoom/README.md", "earlyoom/earlyoom.default"},
 	},

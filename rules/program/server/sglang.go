@@ -32,7 +32,7 @@ var SGLang = program.Program{
 	Cards: append(slices.Clip(engine.SGLangCards), engine.CompilerKilled("sglang")),
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
-			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size --attention-backend --disable-radix-cache --enable-hierarchical-cache --disable-piecewise-cuda-graph --enable-piecewise-cuda-graph --enable-symm-mem" +
+			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size --attention-backend --torchao-config --load-format --disable-radix-cache --enable-hierarchical-cache --disable-piecewise-cuda-graph --enable-piecewise-cuda-graph --enable-symm-mem" +
 			" --hicache-ratio --mamba-full-memory-ratio --max-lora-rank --max-loras-per-batch --max-mamba-cache-size --moe-a2a-backend --page-size --piecewise-cuda-graph-max-tokens --schedule-conservativeness",
 	},
 	Clues: map[string][]cause.Clue{

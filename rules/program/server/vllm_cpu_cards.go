@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -30,8 +32,15 @@ func processorFigures(c *ledger.Case) map[string]string {
 var perhapsProcessor = cause.Cure{
 	Fix: "raise_gpu_memory_utilization", Title: "If vLLM runs on the CPU, raise `VLLM_CPU_KVCACHE_SPACE`", Told: "Its default of 4 GiB is exactly what is available here. RAM must hold it beside the weights; {space} GiB is what one request needs and a quarter more:", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM",
 	If: func(c *ledger.Case) bool {
-		return ledger.SizeOf(c.F().KVAvailable) == 4*units.GiB && cardTotal(c) == 0 && c.F().Weights == nil && !when.Set("gpu_memory_utilization", "")(c)
+		return ledger.SizeOf(c.F().KVAvailable) == 4*units.GiB && cardTotal(c) == 0 && c.F().Weights == nil && !builtForCard(c) && !when.Set("gpu_memory_utilization", "")(c)
 	},
+}
+
+// builtForCard: the paths of its files name what the build is for.
+func builtForCard(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "/rocm/") || strings.Contains(x.File, "/cuda/")
+	})
 }
 
 // vllmCPUCards are about caches in RAM.

@@ -331,6 +331,19 @@ var textgenRunCards = []cause.Card{
 		Sources: []string{textgenCode + "training.py"},
 	},
 	{
+		ID: "text-generation-webui/contrastive", Kinds: torchFull, Said: []string{"self.contrastive_search(", "self._contrastive_search(", "in contrastive_search", "in _contrastive_search"}, Figures: textgenSizes,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "loaded the model, and ran out of GPU memory in contrastive search",
+		Means:    "The preset has `penalty_alpha` above 0: contrastive search computes each token for `top_k` candidates at once, with a copy of the KV cache for each.[[ The prompt was {prompt} tokens long.]][[ This program holds {mine} of {total}.]]",
+		Not:      "`gpu-memory` just below what is held: it moves nothing.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Switch contrastive search off", Told: "Parameters tab: `penalty_alpha` 0, or another preset. If it is to stay: `top_k` 2 or 3.", Cost: "other answers"},
+			textgenGGUF,
+			textgenUnload,
+		},
+		Sources: []string{textgenCode + "shared.py", "https://github.com/huggingface/transformers/blob/v4.28.0/src/transformers/generation/utils.py", textgenIssues + "1466"},
+	},
+	{
 		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "loaded the model, and had no room left for the first token",

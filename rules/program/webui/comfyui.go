@@ -29,7 +29,7 @@ var ComfyUI = program.Program{
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI",
-		"comfy/model_management.py", "comfy/ldm/", "comfy/ops.py", "loaded completely ", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
+		"comfy/model_management.py", "comfy/ldm/", "comfy/ops.py", "loaded completely ", "prepared for dynamic VRAM loading", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
 	Beside: map[string][]string{
 		"Error occurred when executing": {":"},

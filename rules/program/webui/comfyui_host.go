@@ -125,11 +125,11 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was ended by the system, most likely because RAM ran out",
-		Means:    "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM (on Windows RAM and page file): of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
-		Not:      "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
-		Cures:    []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
-		Sources:  []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
+		Headline: "was ended by the system, most likely because RAM ran out", Figures: addon.Ended,
+		Means:   "{ended} Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
+		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
+		Cures:   []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
+		Sources: []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) }, Cause: cause.HostMemory, Weight: cause.Strong,
@@ -239,21 +239,16 @@ var comfyBare = []cause.Card{
 		ID: "comfyui/no-node", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return len(ledger.Trace(c)) == 0 && c.Asked.Has() && c.Mine.Has() && !ledger.Roomy(c) && !ledger.Crowded(c) && ledger.NeverFits(c) == ""
 		}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory; the log does not name the node",
-		Means:    "{mine}[[ of {total}]] is this program's own: weights, and what a node works with. ComfyUI moves weights out where it needs room, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
-		Cures:    []cause.Cure{redNode, comfyKeepFree, smallerFile},
-		Sources:  []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
+		Headline: "ran out of graphics memory[[; {unnamed}]]", Figures: addon.Unsaid,
+		Means:   "{mine}[[ of {total}]] is this program's own: weights, and what a node works with. ComfyUI moves weights out where it needs room, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
+		Cures:   []cause.Cure{redNode, comfyKeepFree, smallerFile},
+		Sources: []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Cause: cause.Unknown, Weight: cause.Fair,
-		Headline: "ran out of graphics memory; the log does not name the node",
-		Figures: func(c *ledger.Case) map[string]string {
-			if c.Kind(fact.TorchAsync) {
-				return map[string]string{"silent": "Its allocator (cudaMallocAsync) does not say how much was asked for or free."}
-			}
-			return map[string]string{"silent": "The lines here do not say how much was asked for or free."}
-		},
-		Means: "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
+		Headline: "ran out of graphics memory[[; {unnamed}]]",
+		Figures:  addon.Unsaid,
+		Means:    "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures: []cause.Cure{
 			redNode,
 			comfyKeepFree,
@@ -264,9 +259,9 @@ var comfyBare = []cause.Card{
 	},
 }
 
-// redNode: the page marks the node that failed, the log does not.
+// redNode: the page marks the node that failed, a report names it.
 var redNode = cause.Cure{
-	Fix: "lower_resolution", Title: "Find the red node, and shrink its work", Ways: []cause.Way{
+	Fix: "lower_resolution", Title: "Shrink the work of the node that failed", Told: "It has a red frame in the workflow; in a report it stands behind Node Type.", Ways: []cause.Way{
 		{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
 		{For: "VAE Decode", Text: "VAE Decode (Tiled) instead, tile_size 256, with a video VAE temporal_size 16"},
 		{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},

@@ -25,5 +25,28 @@ var Pools = []cause.Card{
 			return map[string]string{"free": c.F().Free.String(), "held": c.F().Allocated.String()}
 		},
 		Sources: []string{cures.AllocatorSource, "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
+	}, {
+		ID: "pytorch/graph-pools", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsAlone, graphPools), Among: []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.BudgetMisconfigured, cause.ContextTooLong},
+		Headline: "ran out of memory: this program fills the {total} card by itself, and it uses CUDA graphs",
+		Means:    "The message counts private pools, which CUDA graphs make: a model server (SGLang, vLLM, TensorRT-LLM), or `torch.compile` with `mode=\"reduce-overhead\"`. A server sets aside a share of the card for weights and KV cache at its start, so that what a request needs ({asked} here) has only the rest. The log does not name the program.",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: at most {reserve} to gain.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "A model server: lower its share of the card", Told: "0.05 to 0.1 less than now: SGLang `--mem-fraction-static 0.75`, vLLM `--gpu-memory-utilization 0.85`. It then starts with a smaller KV cache.", Cost: "fewer requests, or tokens, at a time"},
+			{Fix: "lower_batch_size", Title: "Or let a request need less", Ways: []cause.Way{
+				{For: "A model server", Text: "prompts in smaller parts and fewer at once (SGLang `--chunked-prefill-size 2048 --max-running-requests 16`, vLLM `--max-num-batched-tokens 2048 --max-num-seqs 16`); smaller or fewer images in a request."},
+				{For: "Code of your own", Text: "a smaller batch or input, and `mode=\"default\"` in `torch.compile`, which keeps no graphs."},
+			}, Cost: "slower"},
+			{Fix: "use_lower_quant", Title: "Or smaller weights", Told: "A checkpoint that is stored at FP8 or 4 bit, or the weights split over two cards (SGLang `--tp 2`, vLLM `--tensor-parallel-size 2`).", Cost: "little quality, or a second card"},
+		},
+		Figures: func(c *ledger.Case) map[string]string {
+			return map[string]string{"reserve": c.F().ReservedUnallocated.String()}
+		},
+		Sources: []string{cures.AllocatorSource, "sglang/python/sglang/srt/server_args.py", "vllm/vllm/engine/arg_utils.py", "pytorch/torch/__init__.py"},
 	},
+}
+
+// graphPools: CUDA graphs hold memory, and no program but PyTorch is proved, nor
+// that it trains.
+func graphPools(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && c.Contains("private pools") && !c.Training() && c.F().ReservedUnallocated != nil
 }

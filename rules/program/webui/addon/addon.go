@@ -129,7 +129,7 @@ func (s *Set) known(name string) bool {
 
 // Words are what a log may name an addition by, for cards to look for.
 func (s *Set) Words() []string {
-	var out []string
+	out := slices.Clone(s.typed)
 	for _, f := range s.folders {
 		out = append(out, f, strings.ReplaceAll(f, "/", `\`))
 	}

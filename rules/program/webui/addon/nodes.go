@@ -21,9 +21,9 @@ var Nodes = Set{
 		"ltdrdata/ComfyUI-Impact-Pack", "Gourieff/ComfyUI-ReActor", "kijai/ComfyUI-LivePortraitKJ", "ShmuelRonen/ComfyUI-LatentSyncWrapper", "huchenlei/ComfyUI-layerdiffuse",
 		"1038lab/ComfyUI-RMBG", "storyicon/comfyui_segment_anything", "kijai/ComfyUI-segment-anything-2", "Fannovel16/comfyui_controlnet_aux", "kijai/ComfyUI-DepthAnythingV2", "Fannovel16/ComfyUI-Frame-Interpolation",
 		"kijai/ComfyUI-Florence2", "1038lab/ComfyUI-QwenVL", "1038lab/ComfyUI-JoyCaption", "fpgaminer/joycaption_comfyui", "kijai/ComfyUI-MMAudio", "wildminder/ComfyUI-VibeVoice", "Enemyx-net/VibeVoice-ComfyUI",
-		"kijai/ComfyUI-KwaiKolorsWrapper", "lum3on/comfyui_HiDream-Sampler", "kijai/ComfyUI-Hunyuan3DWrapper", "if-ai/ComfyUI-IF_Trellis", "nunchaku-tech/ComfyUI-nunchaku",
+		"kijai/ComfyUI-KwaiKolorsWrapper", "lum3on/comfyui_HiDream-Sampler", "kijai/ComfyUI-Hunyuan3DWrapper", "if-ai/ComfyUI-IF_Trellis", "nunchaku-tech/ComfyUI-nunchaku", "kijai/ComfyUI-FluxTrainer",
 	},
-	packs: nodes,
+	packs: append(trainers, nodes...),
 }
 
 var nodes = []Pack{

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// sglangStored are weights that are small on disk already.
+var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}
+
+// sglangBuilds: the pasted traceback ends where a default device is applied.
+func sglangBuilds(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return sglangLoading(c) && len(frames) > 0 && strings.HasSuffix(frames[len(frames)-1].File, "torch/utils/_device.py")
+}
+
+// Quantises is what SGLang is told to quantise to, "" for nothing.
+func Quantises(c *ledger.Case) string {
+	s, ok := c.Setting("quantization")
+	if value := strings.Trim(s.Value, "'\""); ok && value != "None" {
+		return value
+	}
+	return ""
+}
+
+// onlineQuant says that a quantisation which is on already does not help a load,
+// and how large the weights are that are loaded first.
+func onlineQuant(c *ledger.Case) map[string]string {
+	if ao, ok := c.Setting("torchao_config"); ok && ao.Value != "" && ledger.Quantised(c) == "" {
+		out := map[string]string{"online": "`--torchao-config` cannot help here: it quantises once the 16-bit weights are loaded (except with `--load-format layered`)."}
+		if m := c.Model; m != nil && c.Total.Has() && 2*m.Parameters > c.Total.Bytes {
+			out["large"] = fmt.Sprintf("%.0f billion parameters at 16 bit are %s, on any number of cards together.", float64(m.Parameters)/1e9, units.Amount(2*m.Parameters))
+		}
+		return out
+	}
+	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
+		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
+	}
+	return nil
+}
