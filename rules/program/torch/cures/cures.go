@@ -3,7 +3,6 @@
 package cures
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -188,7 +187,7 @@ func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case Validating(c):
 		return "batch size 1 in the validation, whose loader may have its own; " + Smaller(c, sample(c, "smaller inputs, or parts of them")) + "."
-	case ledger.IntSetting(c, step.BatchSettings...) == 1:
+	case SingleSample(c):
 		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
 	case Batch == "" && trainerArguments(c) != "":
 		return trainerArguments(c)
@@ -219,20 +218,6 @@ func sample(c *ledger.Case, otherwise string) string {
 func graphs(file string) bool {
 	file = strings.ReplaceAll(strings.ToLower(file), "torch/autograd/graph.py", "") // PyTorch's own, in every traceback of a way back
 	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(file, part) })
-}
-
-// Smaller names the script's own options that say how large a sample is.
-func Smaller(c *ledger.Case, otherwise string) string {
-	var ways []string
-	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
-		if s, ok := c.Setting(x.setting); ok {
-			ways = append(ways, fmt.Sprintf(x.told, "`"+step.OptionName(s)+"`", s.Value))
-		}
-	}
-	if len(ways) == 0 {
-		return otherwise
-	}
-	return strings.Join(ways, ", ")
 }
 
 // off is the script's own switch, where the log shows that it is off.
