@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -117,8 +118,10 @@ var llamaFactoryCards = []cause.Card{
 		Means:    "The weights do not fit[[; this process holds {mine} of {total} already]].[[ {model} takes {w16} at 16 bit, {w4} at 4.]] With several cards each rank loads all of it unless DeepSpeed ZeRO-3 or FSDP shards it.",
 		Not:      "cutoff_len or the batch size: the model is still being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
-			{Fix: "shard_training", Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "shard_training", If: when.Not(cures.OfCUDA), Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
+			{Fix: "shard_training", If: cures.OfCUDA, Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "use_lora", If: when.Not(cures.OfCUDA), Title: "Or train a LoRA, if it is full training", Told: "In your YAML. The weights themselves stay: 2 bytes per parameter. 4 bit by bitsandbytes (`quantization_bit: 4`) is made for NVIDIA's cards: its releases of 2024 run on no NPU.", Kind: "config", Text: "finetuning_type: lora", Cost: "For most purposes the same result."},
 			smallerToTrain,
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},

@@ -196,3 +196,8 @@ func Varied(c *ledger.Case) string {
 	}
 	return "inputs of varying size, parts of a program that take turns"
 }
+
+// OfCUDA: a card for which bitsandbytes has always been made.
+func OfCUDA(c *ledger.Case) bool {
+	return c.Backend != "npu" && c.Backend != "xpu" && c.Backend != "mps"
+}
