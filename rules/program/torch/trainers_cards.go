@@ -184,6 +184,7 @@ var axolotlCards = []cause.Card{
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; only ZeRO-3 or FSDP divides all of that by the cards.",
 		Cures: []cause.Cure{
+			loosePieces,
 			{Fix: "shard_training", Title: "Shard with ZeRO-3; if that is on, add offload", Told: "`axolotl fetch deepspeed_configs` downloads the files; zero3_bf16_cpuoffload_all.json keeps optimizer and weights in system memory (RAM).", Kind: "config", Text: "deepspeed: deepspeed_configs/zero3_bf16.json", Cost: "Slower steps."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower micro_batch_size", Steps: batchLines("micro_batch_size"), Cost: "Slower; nearly the same result."},
 			{Fix: "lower_context", Title: "Lower sequence_len", Kind: "config", Text: "sequence_len: {shorter}", Cost: "Long samples are lost."},

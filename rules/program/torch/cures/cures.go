@@ -92,7 +92,9 @@ var (
 		Told: "Weights, gradients and Adam's state take about 16 bytes per trained parameter at 32 bit, whatever the batch. Freeze layers, train a LoRA, or use `bitsandbytes.optim.AdamW8bit`.",
 	}
 	OtherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
+		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool {
+			return room.FullInTable(c) == nil && !(c.Training() && (Ranked(c) || ledger.GPU(c) > 0 || c.Signal("distributed") != nil)) // a rank has its card from the launcher
+		},
 		Steps: func(c *ledger.Case) []step.Step {
 			n := 1
 			if ledger.GPU(c) > 0 {
@@ -135,7 +137,12 @@ var Hosted = cause.Cure{
 // EndListed is the same where the message says who it is.
 var EndListed = cause.Cure{Fix: "kill_stale_process", If: Listed}
 
-func Listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
+// Listed: the message names processes beside this one that hold more than a
+// trifle, such as a display server's 6 MiB.
+func Listed(c *ledger.Case) bool {
+	held := ListedBytes(c)
+	return len(c.F().OtherProcesses) > 0 && (held == 0 || held >= 64*units.MiB)
+}
 
 // LookAround is the same where it is a desktop rather than another run.
 var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })

@@ -24,7 +24,7 @@ func OpenWork(c *ledger.Case) bool {
 // StepFigures are how the work of a step becomes smaller: by the kind of work
 // where the log tells it, in one sentence where it does not.
 func StepFigures(c *ledger.Case, less string) map[string]string {
-	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "fewer": "half the batch size, or",
+	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
 		"using":    "run it under `" + noGrad(c) + "`, one input at a time; shorten or split long inputs.",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
 	}
@@ -34,6 +34,9 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		halve, out["fewer"] = "Half the batch size ("+batch+"), or ", "half the batch size ("+batch+"), or"
 	case SingleSample(c):
 		halve, other, out["fewer"] = "The batch is 1 already: ", "The batch is 1 already: half the length, or half", "the batch is 1 already:"
+	}
+	if LateJump(c) {
+		out["jump"] = "The log counts many steps before it, and " + c.Asked.String() + " in one piece is a large part of the card: most likely one sample was much longer or larger than those before."
 	}
 	if c.Training() && c.Signal("few_steps", "many_steps", "epochs") != nil {
 		out["kept"] = "If it fails again after many steps, tensors are kept: add up `loss.item()`, not `loss`, and move results to the CPU."
@@ -231,7 +234,7 @@ func Smaller(c *ledger.Case, otherwise string) string {
 		held, _ := c.Setting(x.setting)
 		for _, s := range append([]fact.Setting{held}, c.Facts.Settings...) {
 			if name := step.OptionName(s); s.Name == x.setting && s.Value != "0" && s.Value != "1" && !slices.Contains(seen, name) && len(ways) < 3 {
-				ways, seen = append(ways, fmt.Sprintf(x.told, "`"+name+"`", s.Value)), append(seen, name)
+				ways, seen = append(ways, fmt.Sprintf(x.told, name, s.Value)), append(seen, name)
 			}
 		}
 	}
@@ -239,4 +242,13 @@ func Smaller(c *ledger.Case, otherwise string) string {
 		return otherwise
 	}
 	return strings.Join(ways, ", ")
+}
+
+// LateJump: a large piece was refused after many steps that had gone well.
+func LateJump(c *ledger.Case) bool { return LateStep(c) && QuarterOfCard(c) }
+
+// LongestSample is for one sample that is larger than the others.
+var LongestSample = cause.Cure{
+	Fix: "lower_context", Title: "Limit the longest sample", Cost: "what is cut is lost",
+	Told: "Set the script's maximum length (or size) lower, or leave out the longest samples; print the shape of each batch to see which one it is. A smaller batch does not help where one sample alone is too long.",
 }
