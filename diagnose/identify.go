@@ -61,6 +61,9 @@ func stack(g failureGroup, facts *fact.Facts) []string {
 	for name := range proved { // an app that a report has no name for still fails in some other program's words
 		if _, named := rules.Rank(name); named && name != "other" {
 			delete(proved, "other")
+			if g.root.Kind == fact.BitsAndBytes { // a library of PyTorch's, whatever runs on that
+				proved["pytorch"] = true
+			}
 			break
 		}
 	}

@@ -16,8 +16,8 @@ func denied(m text.Message) bool { return m.Find(forbidden, 80).Ok() }
 // disguises are troubles of which more has to be looked at than their words.
 var disguises = []disguise{
 	{
-		trouble:  trouble{"device_side_assert", []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "indexSelectLargeIndex", "indexSelectSmallIndex", "cudaErrorAssert"}, "An index is out of range on the GPU: a token id, label or position is larger than its table. Memory is not full.", "Run the same input on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`: the message then names the line. Compare the largest id with the vocabulary size or the number of classes."},
-		explains: []fact.Kind{fact.CUDAHandle, fact.TFHandle},
+		trouble: trouble{"device_side_assert", []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "indexSelectLargeIndex", "indexSelectSmallIndex", "cudaErrorAssert"}, "An index is out of range on the GPU: a token id, label or position is larger than its table. Memory is not full.", "Run the same input on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`: the message then names the line. Compare the largest id with the vocabulary size or the number of classes."},
+		by:      [][2]string{{"t<n_classes", "The loss met a label outside 0 to classes - 1. Print `torch.unique(labels)` of the data set (masks: of all files) and compare it with the number of the network's outputs. Where a value means no class (often 255 or -1), give the loss `ignore_index=255`; classes that begin at 1 need `labels - 1`."}}, explains: []fact.Kind{fact.CUDAHandle, fact.TFHandle},
 	},
 	{
 		trouble: trouble{"hsa_out_of_resources", []string{"HSA_STATUS_ERROR_OUT_OF_RESOURCES"}, "The ROCm runtime could not open or use the device: usually permissions or the driver, not memory.", "Add the user to the groups render and video, check `ls -l /dev/kfd /dev/dri` and `dmesg | grep -i -E 'amdgpu|kfd'`."},

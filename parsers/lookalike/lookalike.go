@@ -9,9 +9,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// trouble is something that reads like out-of-memory, or keeps a program from
-// running, and is another thing: the id, title and advice of the [fact.Lookalike],
-// and the literals that lead to it, in their natural spelling.
+// trouble reads like out-of-memory, or keeps a program from running: the id, title
+// and advice of the [fact.Lookalike], and the literals that lead to it.
 type trouble struct {
 	id            string
 	literals      []string

@@ -27,7 +27,7 @@ var oversizedAllocation = Rule{
 		{Fix: "enable_flash_attention", Fit: Cures, If: when.All(neverFits, when.Not(ledger.AbsurdSize))},
 		{Fix: "stream_dataset", Fit: Helps, If: when.All(when.Root(fact.CPUAlloc), when.Not(ledger.WritesScores))},
 		{Fix: "lower_context", Fit: Helps, If: ledger.WritesScores},
-		{Fix: "efficient_attention", Fit: Helps, If: when.Not(ledger.AbsurdSize)},
+		{Fix: "efficient_attention", Fit: Helps, If: func(c *ledger.Case) bool { return !ledger.AbsurdSize(c) && c.Operation != "distances" }},
 		{Fix: "lower_batch_size", Fit: Helps, If: when.All(when.Not(when.Root(fact.CPUAlloc)), when.Not(ledger.AbsurdSize))},
 		{Fix: "fix_shape", Fit: MayHelp, If: neverFits},
 		{Fix: "lower_context", Fit: MayHelp, If: when.Not(ledger.AbsurdSize)},

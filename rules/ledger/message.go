@@ -159,12 +159,12 @@ func Has(c *Case, measure string) bool {
 // deepFrames is how many lines from a message the innermost own frame may stand.
 const deepFrames = 60
 
-// WritesScores: the failing line multiplies queries by keys, or computes on
-// their product.
-func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || ReturnsWeights(c) }
+// WritesScores: the failing line computes the scores of attention.
+func WritesScores(c *Case) bool {
+	return FailedAt(c, "scores") != nil && c.Operation != "distances" || ReturnsWeights(c)
+}
 
-// ReturnsWeights: nn.MultiheadAttention was at the matrix that it returns
-// unless told not to.
+// ReturnsWeights: nn.MultiheadAttention was at the matrix that it returns by default.
 func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }
 
 // Preallocates: a framework that takes most of the card at its start.

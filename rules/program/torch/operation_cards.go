@@ -20,14 +20,14 @@ var (
 	fewerPixels = cause.Cure{
 		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_pixels}]]",
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or crops of half the width and height: a quarter."},
+			{For: fix.Training, Text: "{fewer} crops of half the width and height: a quarter."},
 			{For: fix.Using, Text: "{run} it under `torch.inference_mode()`, one input at a time; scale a large image or volume down, or work in tiles."},
 		},
 	}
 	fewerRows = cause.Cure{
 		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_rows}]]",
 		Ways: []cause.Way{
-			{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or shorter samples; gradient accumulation keeps the result."},
+			{For: fix.Training, Text: "{fewer} shorter samples; gradient accumulation keeps the result."},
 			{For: fix.Using, Text: "{run} it under `torch.inference_mode()`, and loop over pieces: `[f(part) for part in x.split(1024)]`."},
 		},
 	}

@@ -189,13 +189,10 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded), when.Not(smallPiece)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Means: "The failing line computes the attention scores as a full matrix: batch x heads x length x length. Twice the length (for images: twice the pixels) takes four times the memory.",
-		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Use a fused attention kernel", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
-			{Fix: "lower_context", Title: "Shorten the sequence, or use a smaller image", Cost: "Context, or detail.", Told: "Half the length (of an image: 0.7 x width and height) takes a quarter of this matrix."},
-			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "Slower.", Told: "Half the batch size takes half of it; or loop over heads or blocks of queries."},
-		},
-		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
+		Headline: "{scored}",
+		Means:    "The failing line computes the attention scores as a full matrix: batch x heads x length x length. {twice} takes four times the memory, so one long sample is enough.",
+		Cures:    append(slices.Clone(cures.Scores), loosePieces, looseBefore, cures.LastScores),
+		Figures:  cures.ScoreFigures, Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
 	},
 	{
 		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},

@@ -178,7 +178,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: {varied}.",
+		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: {varied}.[[ {jump}]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
@@ -186,6 +186,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
+			onlyIf(cures.LateJump, cures.LongestSample),
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
 			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
 			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
@@ -231,7 +232,7 @@ var lessOfOwn = cause.Cure{
 // rankCard is for a job of several processes of which two may share a card.
 var rankCard = cause.Cure{
 	Fix: "balance_split", If: when.All((*ledger.Case).Training, severalRanks), Title: "If two of your own ranks are on it: give each its GPU", Cost: "free",
-	Told: "Under a launcher use the device that it assigns (`accelerator.device`, `LOCAL_RANK`), not a number of your own; start as many ranks on each machine as it has GPUs.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+	Told: "Under a launcher use the device that it assigns (`accelerator.device`, `LOCAL_RANK`), not a number of your own; start as many ranks on each machine as it has GPUs. SLURM: `--ntasks-per-node=1` where torchrun or accelerate start the ranks themselves, with the machine's rank from `SLURM_NODEID`; otherwise two launchers share a machine.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
 }
 
 // severalRanks: a card above the first, or more than one in the log.

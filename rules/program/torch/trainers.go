@@ -55,7 +55,7 @@ var Axolotl = program.Program{
 	Name:     "axolotl",
 	Commands: []string{"axolotl"},
 	Work:     "text-training", Edits: "flags", Language: "python",
-	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli"},
+	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli", "packing_efficiency_estimate"},
 	Beside: map[string][]string{
 		"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"},
 	},

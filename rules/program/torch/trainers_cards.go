@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -117,8 +118,10 @@ var llamaFactoryCards = []cause.Card{
 		Means:    "The weights do not fit[[; this process holds {mine} of {total} already]].[[ {model} takes {w16} at 16 bit, {w4} at 4.]] With several cards each rank loads all of it unless DeepSpeed ZeRO-3 or FSDP shards it.",
 		Not:      "cutoff_len or the batch size: the model is still being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
-			{Fix: "shard_training", Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "shard_training", If: when.Not(cures.OfCUDA), Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
+			{Fix: "shard_training", If: cures.OfCUDA, Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "use_lora", If: when.Not(cures.OfCUDA), Title: "Or train a LoRA, if it is full training", Told: "In your YAML. The weights themselves stay: 2 bytes per parameter. 4 bit by bitsandbytes (`quantization_bit: 4`) is made for NVIDIA's cards: its releases of 2024 run on no NPU.", Kind: "config", Text: "finetuning_type: lora", Cost: "For most purposes the same result."},
 			smallerToTrain,
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},
@@ -181,6 +184,7 @@ var axolotlCards = []cause.Card{
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; only ZeRO-3 or FSDP divides all of that by the cards.",
 		Cures: []cause.Cure{
+			loosePieces,
 			{Fix: "shard_training", Title: "Shard with ZeRO-3; if that is on, add offload", Told: "`axolotl fetch deepspeed_configs` downloads the files; zero3_bf16_cpuoffload_all.json keeps optimizer and weights in system memory (RAM).", Kind: "config", Text: "deepspeed: deepspeed_configs/zero3_bf16.json", Cost: "Slower steps."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower micro_batch_size", Steps: batchLines("micro_batch_size"), Cost: "Slower; nearly the same result."},
 			{Fix: "lower_context", Title: "Lower sequence_len", Kind: "config", Text: "sequence_len: {shorter}", Cost: "Long samples are lost."},

@@ -19,7 +19,7 @@ var Detectron2 = program.Program{
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH //= 2   # over all cards; with tools/train_net.py: SOLVER.IMS_PER_BATCH and half of yours at the end\ncfg.SOLVER.BASE_LR /= 2          # by the same factor"),
 		"lower_resolution":  step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000"),
-		"mixed_precision":   step.Paste("python", "cfg.SOLVER.AMP.ENABLED = True"),
+		"mixed_precision":   step.Paste("python", "cfg.SOLVER.AMP.ENABLED = True   # detectron2 0.3 and later"),
 		"lower_num_workers": step.Paste("python", "cfg.DATALOADER.NUM_WORKERS = 1"),
 		"use_smaller_model": say("Use R_50_FPN instead of R_101 or X_101 from the model zoo."),
 	},

@@ -59,12 +59,9 @@ var shapeRows = regexp.MustCompile(`shape \((\d{4,12}),`)
 // takes.
 func replay(c *ledger.Case) map[string]string {
 	out := map[string]string{"rows": "", "smaller": ""}
-	m := shapeRows.FindStringSubmatch(c.Failure.Message)
-	if m == nil {
-		return out
-	}
-	rows, err := strconv.ParseInt(m[1], 10, 64)
-	if asked := ledger.Requested(c); err == nil && rows > 100_000 && asked > 0 {
+	m := append(shapeRows.FindStringSubmatch(c.Failure.Message), "", "") // of no shape: no rows
+	rows, _ := strconv.ParseInt(m[1], 10, 64)
+	if asked := ledger.Requested(c); rows > 100_000 && asked > 0 {
 		out["rows"] = ledger.Thousands(rows)
 		out["smaller"] = units.Amount(ledger.Proportion(asked, 100_000, rows))
 	}
@@ -77,10 +74,21 @@ var smallObservations = cause.Cure{
 }
 
 var baselinesCards = []cause.Card{{
+	ID: "stable-baselines3/buffer-made-anew", Kinds: ramGone, Said: []string{"rollout_buffer.reset()"}, Unsaid: []string{"on_policy_algorithm.py", "in _setup_model"}, Figures: replay,
+	Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "could not make its rollout buffer: {asked} of system memory (RAM)",
+	Means: "A script itself makes the rollout buffer anew (`rollout_buffer.reset()`), as long as its `buffer_size` is then: [[{rows} steps, {asked} in one array. ]]Such scripts take the length of an episode for it, which is huge where somebody only plays or watches.",
+	Not:   "More RAM, a page file: the length is a setting.",
+	Cures: []cause.Cure{
+		{Fix: "fix_shape", Title: "To use a trained model: leave the buffer as it is", Told: "`model.predict` needs none. Remove the lines that set `model.n_steps` and `model.rollout_buffer` and call `reset()`, or make it small:", Kind: "python", Text: "model.n_steps = model.rollout_buffer.buffer_size = 128   # before model.rollout_buffer.reset()", Cost: "None: only training fills it."},
+		{Fix: "lower_batch_size", Title: "To train on: a shorter rollout", Told: "Set both to a few thousand steps at most, and let episodes go over several rollouts. Half of the steps is half of the buffer.", Cost: "Noisier updates."},
+		{Fix: "upgrade_version", Title: "If the script is not yours: take its newest version", Told: "`git pull` in its folder.", Cost: "Free."},
+	},
+	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "https://github.com/PWhiddy/PokemonRedExperiments/issues/6"},
+}, {
 	ID: "stable-baselines3/rollout-buffer", Kinds: ramGone, Said: []string{"on_policy_algorithm.py", "rollout_buffer"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its rollout buffer in system memory (RAM)",
 	Means: "PPO and A2C keep the observations of one rollout in RAM: n_steps x environments x the numbers of an observation x 4 bytes (from 2.7.1 on 1 byte for images). Each environment of a SubprocVecEnv is also a process with its own memory.",
-	Not:   "`buffer_size`: PPO and A2C have none.",
+	Not:   "PPO's or A2C's `buffer_size`: they take n_steps.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower n_steps or the number of environments", Told: "Half of either is half of the buffer; fewer environments also mean fewer processes. Where the model is made:", Kind: "python", Text: "model = PPO(\"CnnPolicy\", env, n_steps=256)   # half of yours (PPO's default: 2048), with your other arguments", Cost: "Noisier updates; fewer environments are slower."},
 		smallObservations,

@@ -114,7 +114,7 @@ func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 var LessInput = cause.Cure{
 	Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", Told: "[[{any_input}]]",
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or smaller or shorter samples."},
+		{For: fix.Training, Text: "{fewer} smaller or shorter samples."},
 		{For: fix.Text, Text: "{half} the length takes a quarter of the attention scores; cut the longest input."},
 		{For: fix.Pictures, Text: "{half} the width and height takes a quarter (attention scores: a sixteenth), or work in tiles."},
 		{For: fix.Sound, Text: "split long recordings into chunks of 30 to 60 seconds, one at a time."},
@@ -195,4 +195,9 @@ func Varied(c *ledger.Case) string {
 		return "texts of varying length, several models in turn"
 	}
 	return "inputs of varying size, parts of a program that take turns"
+}
+
+// OfCUDA: a card for which bitsandbytes has always been made.
+func OfCUDA(c *ledger.Case) bool {
+	return c.Backend != "npu" && c.Backend != "xpu" && c.Backend != "mps"
 }

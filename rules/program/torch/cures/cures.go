@@ -3,7 +3,6 @@
 package cures
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -93,7 +92,9 @@ var (
 		Told: "Weights, gradients and Adam's state take about 16 bytes per trained parameter at 32 bit, whatever the batch. Freeze layers, train a LoRA, or use `bitsandbytes.optim.AdamW8bit`.",
 	}
 	OtherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
+		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool {
+			return room.FullInTable(c) == nil && !(c.Training() && (Ranked(c) || ledger.GPU(c) > 0 || c.Signal("distributed") != nil)) // a rank has its card from the launcher
+		},
 		Steps: func(c *ledger.Case) []step.Step {
 			n := 1
 			if ledger.GPU(c) > 0 {
@@ -136,7 +137,12 @@ var Hosted = cause.Cure{
 // EndListed is the same where the message says who it is.
 var EndListed = cause.Cure{Fix: "kill_stale_process", If: Listed}
 
-func Listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
+// Listed: the message names processes beside this one that hold more than a
+// trifle, such as a display server's 6 MiB.
+func Listed(c *ledger.Case) bool {
+	held := ListedBytes(c)
+	return len(c.F().OtherProcesses) > 0 && (held == 0 || held >= 64*units.MiB)
+}
 
 // LookAround is the same where it is a desktop rather than another run.
 var LookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
@@ -188,7 +194,7 @@ func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case Validating(c):
 		return "batch size 1 in the validation, whose loader may have its own; " + Smaller(c, sample(c, "smaller inputs, or parts of them")) + "."
-	case ledger.IntSetting(c, step.BatchSettings...) == 1:
+	case SingleSample(c):
 		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
 	case Batch == "" && trainerArguments(c) != "":
 		return trainerArguments(c)
@@ -219,20 +225,6 @@ func sample(c *ledger.Case, otherwise string) string {
 func graphs(file string) bool {
 	file = strings.ReplaceAll(strings.ToLower(file), "torch/autograd/graph.py", "") // PyTorch's own, in every traceback of a way back
 	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(file, part) })
-}
-
-// Smaller names the script's own options that say how large a sample is.
-func Smaller(c *ledger.Case, otherwise string) string {
-	var ways []string
-	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
-		if s, ok := c.Setting(x.setting); ok {
-			ways = append(ways, fmt.Sprintf(x.told, "`"+step.OptionName(s)+"`", s.Value))
-		}
-	}
-	if len(ways) == 0 {
-		return otherwise
-	}
-	return strings.Join(ways, ", ")
 }
 
 // off is the script's own switch, where the log shows that it is off.

@@ -1,6 +1,7 @@
 package cures
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // OpenWork: nothing in the log tells whether a model is trained or used, so that
@@ -22,9 +24,19 @@ func OpenWork(c *ledger.Case) bool {
 // StepFigures are how the work of a step becomes smaller: by the kind of work
 // where the log tells it, in one sentence where it does not.
 func StepFigures(c *ledger.Case, less string) map[string]string {
-	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c),
+	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
 		"using":    "run it under `" + noGrad(c) + "`, one input at a time; shorten or split long inputs.",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
+	}
+	halve, other := "Half the batch size, or ", "Half the batch size or the length, or half"
+	switch batch := Batch(c)["batch"]; {
+	case batch != "":
+		halve, out["fewer"] = "Half the batch size ("+batch+"), or ", "half the batch size ("+batch+"), or"
+	case SingleSample(c):
+		halve, other, out["fewer"] = "The batch is 1 already: ", "The batch is 1 already: half the length, or half", "the batch is 1 already:"
+	}
+	if LateJump(c) {
+		out["jump"] = "The log counts many steps before it, and " + c.Asked.String() + " in one piece is a large part of the card: most likely one sample was much longer or larger than those before."
 	}
 	if c.Training() && c.Signal("few_steps", "many_steps", "epochs") != nil {
 		out["kept"] = "If it fails again after many steps, tensors are kept: add up `loss.item()`, not `loss`, and move results to the CPU."
@@ -36,16 +48,16 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if c.Reader.Work == "" && (c.Signal("vision") != nil || imaging(c)) {
 		size = "smaller images or tiles (half the width and height is a quarter)"
 	}
-	for _, way := range []string{"train", "using", "pictures", "half", "run"} {
+	for _, way := range []string{"train", "using", "pictures", "half", "run", "fewer"} {
 		out[way] = ""
 	}
 	free := " If nothing is trained, run it under `" + noGrad(c) + "` as well."
-	out["any_rows"] = "Half the batch size, shorter or fewer rows in one call." + free
-	out["any_pixels"] = "Half the batch size, or half the width and height of the images (a quarter), or tiles." + free
-	out["any_input"] = strings.TrimSpace(fits(c) + " Half the batch size or the length, or half the width and height of an image: a quarter (of attention scores a sixteenth).")
-	out["any"] = "Half the batch size, or " + Smaller(c, size) + "; one small input shows whether it runs at all."
-	if batch := Batch(c)["batch"]; batch != "" {
-		out["any"] = "Half the batch size (" + batch + "), or " + Smaller(c, size) + "."
+	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
+	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
+	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " the width and height of an image: a quarter (of attention scores a sixteenth).")
+	out["any"] = halve + Smaller(c, size)
+	if out["any"] += "."; other[0] == 'H' && Batch(c)["batch"] == "" {
+		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
 	}
 	if !Ranked(c) {
 		out["any"] += " If nothing is trained, also run it under `" + noGrad(c) + "`: without it every layer's activations are kept."
@@ -214,3 +226,29 @@ func HalfTooLarge(c *ledger.Case) bool {
 // Scene is what many cards name of a case, in a map of the caller's own: worked
 // out once.
 func Scene(c *ledger.Case) map[string]string { return maps.Clone(c.OfCard("pytorch/scene", scene)) }
+
+// Smaller names the script's own options that say how large a sample is.
+func Smaller(c *ledger.Case, otherwise string) string {
+	var ways, seen []string
+	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
+		held, _ := c.Setting(x.setting)
+		for _, s := range append([]fact.Setting{held}, c.Facts.Settings...) {
+			if name := step.OptionName(s); s.Name == x.setting && s.Value != "0" && s.Value != "1" && !slices.Contains(seen, name) && len(ways) < 3 {
+				ways, seen = append(ways, fmt.Sprintf(x.told, name, s.Value)), append(seen, name)
+			}
+		}
+	}
+	if len(ways) == 0 {
+		return otherwise
+	}
+	return strings.Join(ways, ", ")
+}
+
+// LateJump: a large piece was refused after many steps that had gone well.
+func LateJump(c *ledger.Case) bool { return LateStep(c) && QuarterOfCard(c) }
+
+// LongestSample is for one sample that is larger than the others.
+var LongestSample = cause.Cure{
+	Fix: "lower_context", Title: "Limit the longest sample", Cost: "what is cut is lost",
+	Told: "Set the script's maximum length (or size) lower, or leave out the longest samples; print the shape of each batch to see which one it is. A smaller batch does not help where one sample alone is too long.",
+}

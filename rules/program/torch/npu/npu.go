@@ -6,7 +6,9 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -30,14 +32,10 @@ var Cards = []cause.Card{{
 	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is unused but in pieces: none gave {asked} at once. Usually changing sizes cause that (texts, images, an evaluation between steps). A lower peak helps as well.",
 	Not:      "The allocator variable of NVIDIA's cards: on an NPU it is `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
-		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. It cannot be combined with vLLM's sleep mode.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{
-			{For: "Training", Text: "half the micro-batch with twice the accumulation; activation recomputation; sequences padded to a few lengths"},
-			{For: "Serving with vLLM", Text: "half of your `--max-num-batched-tokens` and `--max-num-seqs`, and `--gpu-memory-utilization` 0.05 lower than now"},
-		}, Cost: "slower"},
-		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Training: DeepSpeed ZeRO-3 or FSDP. Serving: a larger `--tensor-parallel-size`.", Cost: "needs the cards"},
+		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. If this torch_npu does not know it: `max_split_size_mb:128` instead, or update torch_npu with CANN.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+		lessAtOnce, serveLess, recompute, moreNPUs,
 	},
-	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"},
+	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"}, Figures: cures.Scene,
 }, {
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard, when.Not(loose)), Phases: []string{"unknown"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: pieceFigures,
@@ -45,17 +43,28 @@ var Cards = []cause.Card{{
 	Means:    "Nearly all of the card is live tensors of this process: neither fragmentation[[ ({slack} at most)]] nor other programs are the reason. {piece}",
 	Not:      "[[`max_split_size_mb`, `expandable_segments`: at most {slack} to gain.]]",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{
-			{For: "Training", Text: "half the micro-batch with twice the accumulation (the same result); at 1 already, shorter sequences and `model.gradient_checkpointing_enable()`"},
-			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, half of your `--max-num-batched-tokens` and `--max-num-seqs`; if no `Loading model weights took` stands above, the weights did not fit: 2 or 3"},
-			{For: "Your own script", Text: "`torch.inference_mode()` where nothing is trained, a smaller batch, 16 bit"},
-		}, Cost: "slower"},
-		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Serving: `--tensor-parallel-size 2`. Training: DeepSpeed ZeRO-3 or FSDP. `npu-smi info` shows whether each of them fills, or only this one.", Cost: "needs the cards"},
+		lessAtOnce, serveLess, recompute, moreNPUs,
 		{Fix: "use_lower_quant", Title: "Use quantised weights, or train a LoRA", Told: "Serving: a W8A8 checkpoint (made by ModelSlim, on modelscope.cn) with `--quantization ascend`, half of 16 bit. Training: LoRA instead of all weights.", Cost: "slight loss of quality"},
 	},
 	Later:   "If it runs for many steps and then fails, tensors are kept from step to step (`loss` instead of `loss.item()`).",
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://github.com/vllm-project/vllm-ascend/issues/5020"},
 }}
+
+// What makes the work of an NPU smaller, whatever runs there.
+var (
+	lessAtOnce = cause.Cure{Fix: "lower_batch_size", If: when.Not(served), Title: "Lower the batch size, or the size of each input", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce}
+	serveLess  = cause.Cure{
+		Fix: "lower_max_batched_tokens", If: served, Title: "Lower what the server works on at once", Cost: "fewer requests at a time",
+		Told: "Half of your `--max-num-batched-tokens` and `--max-num-seqs`, and `--gpu-memory-utilization` 0.05 to 0.1 lower than now.",
+	}
+	recompute = cause.Cure{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, when.Not(cures.Has(fact.Checkpoints))), Title: "Recompute the activations", Cost: "20 to 30 % more time per step", Told: "`model.gradient_checkpointing_enable()` with transformers; other trainers have an option for it (recompute, activation checkpointing)."}
+	moreNPUs  = cause.Cure{Fix: "multi_gpu", Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
+)
+
+// served: the log shows that a model server runs there.
+func served(c *ledger.Case) bool {
+	return c.Says("vllm", "sglang", "mindie") || c.Contains("gpu_memory_utilization")
+}
 
 // ascendModules are what the driver's table says that the process and the
 // communication of its cards hold.
@@ -71,11 +80,13 @@ func ascendModules(c *ledger.Case) map[string]string {
 
 // pieceFigures say what a piece of that size is as a rule.
 func pieceFigures(c *ledger.Case) map[string]string {
+	out := cures.Scene(c)
 	piece := "The piece that was refused is small: it can be weights or something computed."
 	if ledger.Requested(c) >= 1<<30 {
 		piece = "A piece of that size is usually computed (activations, logits, a gathered buffer), not a weight."
 	}
-	return map[string]string{"piece": piece}
+	out["piece"] = piece
+	return out
 }
 
 // loose: what lies unused would have been enough in one piece.

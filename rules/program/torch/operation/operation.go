@@ -4,8 +4,10 @@
 package operation
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -129,6 +131,9 @@ func Of(c *ledger.Case) ID {
 	if len(frames) > 0 && endsOnCard(frames[len(frames)-1].Source) {
 		return Moving
 	}
+	if len(frames) > 0 && SelfProduct(frames[len(frames)-1].Source) {
+		return Distances // all rows with all, whatever the result is called
+	}
 	for i, signs := range [][]sign{telling, plain, copying} {
 		if i == 2 && len(frames) > 0 && moves(frames[len(frames)-1]) {
 			return Moving
@@ -141,6 +146,17 @@ func Of(c *ledger.Case) ID {
 	}
 	return ""
 }
+
+// SelfProduct reports a line that multiplies a tensor by itself, turned: all of
+// its rows with all, no queries by keys.
+func SelfProduct(source string) bool {
+	at := turned().FindStringSubmatch(source)
+	return at != nil && (strings.Contains(source, "("+at[1]+",") || strings.Contains(source, at[1]+" @"))
+}
+
+var turned = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([\w.]+?)\.(?:t\(|T\b|mT\b|transpose\(|permute\()`)
+})
 
 // ofLayers are what layers do with their own results all the time: there the
 // batch decides, and the line says nothing.

@@ -42,7 +42,7 @@ var beside = []cause.Card{
 		Not:      "{no_settings}.", Later: cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "[[{any}]]", Ways: []cause.Way{
-				{For: fix.Training, Text: "{half} the batch size[[ ({batch})]], or smaller or shorter samples."},
+				{For: fix.Training, Text: "{fewer} smaller or shorter samples."},
 				{For: fix.Using, Text: "{run} it under `torch.no_grad()`, one input at a time; scale a large image down, or work in tiles."},
 			}},
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel,

@@ -90,7 +90,7 @@ var Words = []cause.Card{
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: "Lower the batch size or the image size", Cost: "slower, or detail", Told: "[[{any_pixels}]]", Ways: []cause.Way{
-				{For: fix.Training, Text: "{half} the batch size (1 shows whether it runs at all), or half the width and height of the images: a quarter."},
+				{For: fix.Training, Text: "{fewer} half the width and height of the images: a quarter."},
 				{For: fix.Using, Text: "one image at a time, scaled down or in tiles, under `torch.no_grad()`."},
 			}},
 			cures.EndListed, whoFirst, cures.HalveOld, cures.OtherCard,

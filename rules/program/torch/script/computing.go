@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -45,18 +46,20 @@ var computing = []cause.Card{
 		Sources: []string{"pytorch/torch/nn/functional.py", cures.AllocatorSource},
 	},
 	{
-		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), largePart), Unsaid: []string{"raft.py", "corr.py"},
+		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows)), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while comparing all rows with all: {asked} in one matrix",
 		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at 32 bit.]][[ This program held {mine} of {total} before.]]",
-		Not:      "{settings}.",
+		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
+			onlyWhen(clues.Unaccounted, cures.LookFirst),
+			{Fix: "lower_context", If: nodeRows, Title: "Use fewer nodes: the whole graph is one sample", Cost: "an approximation", Told: "Take subgraphs (sampled neighbours, clusters), or compare the nodes with a few hundred anchors, if the program has such a version. Each head, view or iteration makes another such matrix: fewer of them help as well."},
 			{Fix: "fix_shape", If: styled, Title: "Check the view before it: pixels became rows", Cost: "none", Told: "A Gram matrix compares channels (512 x 512 is 1 MB); {side} compares pixels. For batch x channels x height x width:", Kind: "python", Text: "features = x.view(b * c, h * w)   # then mm(features, features.t()): b * c rows"},
 			{Fix: "fix_shape", If: kernels, Title: "If rows outnumber columns: multiply the other way round", Cost: "none", Told: "Linear CKA, HSIC and ridge regression need only columns x columns:", Kind: "python", Text: "g = x.T @ y   # centred columns; CKA: (g ** 2).sum() / ((x.T @ x).norm() * (y.T @ y).norm())"},
 			{Fix: "lower_batch_size", If: contrasted, Title: "Compare this rank's rows with all, not all with all", Cost: "none", Told: "The gathered batch decides the size: ranks x batch, squared. open_clip: `--local-loss --gather-with-grad`.", Kind: "python", Text: "logits = scale * image_features @ all_text_features.T   # labels: rank * batch + arange(batch)"},
 			{Fix: "efficient_attention", If: differing, Title: "Use torch.cdist instead of all differences", Cost: "none", Told: "The line stores a difference for each pair and each column: rows x rows x width. This gives only the distances:", Kind: "python", Text: "d = torch.cdist(a, b)   # a, b: the two sides, without unsqueeze; .square() for the squares"},
 			{Fix: "fix_shape", If: withBoxes, Title: "Use fewer boxes before that line", Cost: "weak detections", Told: "A higher confidence threshold, or only the best few thousand (below); `torchvision.ops.nms` needs no such matrix. In training, crop or tile images with hundreds of objects.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
-			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(withBoxes)), Title: "Lower the batch size, or the rows of a sample", Cost: "slower", Told: "Each sample has a matrix of its own: half the batch size[[ ({batch})]] takes half, half the rows of a sample (points, positions, proposals) a quarter."},
+			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(when.Any(withBoxes, nodeRows))), Title: "Lower the batch size, or the rows of a sample", Cost: "slower", Told: "Each sample has a matrix of its own: half the batch size[[ ({batch})]] takes half, half the rows of a sample (points, positions, proposals) a quarter."},
 			{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
 			{Fix: "cpu_offload", If: fitsRAM, Title: "Compute it on the CPU", Cost: "slower", Told: "`.cpu()` on both sides before that line; the matrix of {asked} is then in RAM."},
 			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many of each row you need"},
@@ -67,7 +70,10 @@ var computing = []cause.Card{
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
 		},
 		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
-			out["side"] = ""
+			out["side"], out["whole"] = "", ""
+			if nodeRows(c) {
+				out["whole"] = "A smaller batch: the whole graph is one sample"
+			}
 			if n := math.Sqrt(float64(c.Asked.Bytes) / 4); n > 1000 && !s.says("float16", ".half(") {
 				out["side"] = "about " + ledger.Thousands(int64(n/100+0.5)*100) + " x " + ledger.Thousands(int64(n/100+0.5)*100)
 			}

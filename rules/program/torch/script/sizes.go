@@ -1,13 +1,21 @@
 package script
 
 import (
+	"maps"
 	"math"
+	"path"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // tagged: the scores of a CRF are a good part of the card.
@@ -60,3 +68,38 @@ var SizeCards = append(literalCards, []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/Onehot.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},
 }...)
+
+// onlyWhen is a cure with a condition.
+func onlyWhen(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = when.All(holds, cure.If)
+	return cure
+}
+
+// Useless says why fixes cannot help, by what the allocator and the failing line
+// show.
+var Useless = func() map[string]func(*ledger.Case) string {
+	out := maps.Clone(allocator.Useless)
+	out["lower_batch_size"] = uselessBatch
+	return out
+}()
+
+// uselessBatch says why a smaller batch cannot help: the matrix is of the whole
+// graph, too.
+func uselessBatch(c *ledger.Case) string {
+	if told := fix.UselessBatch(c); told != "" || !operation.Is(operation.Distances)(c) || !nodeRows(c) {
+		return told
+	}
+	return "The matrix has a value for every pair of nodes, and the whole graph is one sample."
+}
+
+// nodeRows: the rows that meet are the nodes of a graph.
+func nodeRows(c *ledger.Case) bool {
+	return c.Reader.Work == "graph" || slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		for word := range reader.Words(f.Source + " " + f.Function + " " + path.Base(f.File)) {
+			if f.Own && slices.Contains([]string{"adj", "adjacency", "graph", "graphlearn", "gnn", "gcn", "gat", "node", "nodes"}, word) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
@@ -242,7 +243,7 @@ func (s statement) boxes() bool {
 
 // scored reports a matrix of attention, which has cards of its own.
 func (s statement) scored() bool {
-	return s.within(strings.Fields("attention attn")) || s.says("attn", "attention", "(q,", "(Q,", "q @", "query", "energy")
+	return !operation.SelfProduct(s.source) && (s.within(strings.Fields("attention attn")) || s.says("attn", "attention", "(q,", "(Q,", "q @", "query", "energy"))
 }
 
 // operands are the scores and the labels that a loss compares, by their usual

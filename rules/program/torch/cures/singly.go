@@ -1,0 +1,46 @@
+package cures
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// SingleSample: the log states a batch of one.
+func SingleSample(c *ledger.Case) bool { return ledger.IntSetting(c, step.BatchSettings...) == 1 }
+
+// adapting are what cures say that make a step smaller and know a batch of one.
+var adapting = []string{AnyWork, "[[{any_rows}]]", "[[{any_pixels}]]", "[[{any_input}]]"}
+
+// Singly puts the size of a sample in the place of a smaller batch where the log
+// states a batch of one, in all cards.
+func Singly(cards []cause.Card) []cause.Card {
+	for i := range cards {
+		list := make([]cause.Cure, 0, len(cards[i].Cures))
+		for _, cure := range cards[i].Cures {
+			list = append(list, cure)
+			if cure.Fix == "lower_batch_size" && slices.ContainsFunc(adapting, func(told string) bool { return strings.Contains(cure.Told, told) }) {
+				holds := when.All(SingleSample, func(c *ledger.Case) bool { return cure.If == nil || cure.If(c) })
+				picture, other := cure, cure
+				picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(holds, sizedPictures), "detail"
+				other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(holds, when.Not(sizedPictures)), "what is cut is lost"
+				list = append(list, picture, other)
+			}
+		}
+		cards[i].Cures = list
+	}
+	return cards
+}
+
+// sizedPictures: the work is pictures, or an option of the script says how large
+// they are.
+func sizedPictures(c *ledger.Case) bool {
+	_, sized := c.Setting(fact.OptionSize)
+	_, long := c.Setting(fact.OptionLength)
+	return sized && !long || c.Reader.Work == "vision" || c.Reader.Work == "image-generation"
+}
