@@ -75,9 +75,8 @@ var kernelWordings = slices.Concat(
 var (
 	unitName    = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
 	killPattern = text.NewPattern(`^killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?` +
-		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:\d[\d,]{0,20}kb)?`)
-	// The name may hold blanks and brackets: it ends before "score", "total-vm"
-	// or a comma.
+		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:(?<file>\d[\d,]{0,20})kb)?(?:,shmem-rss:(?<shmem>\d[\d,]{0,20})kb)?`)
+	// The name may hold blanks and brackets.
 	scorePattern      = text.NewPattern(`^killprocess(?<pid>\d{1,10})\((?<name>[^()]{0,32})\)score\d{1,5}orsacrificechild`)
 	victimPattern     = text.NewPattern(`^killedprocess(?<pid>\d{1,10})\((?<name>[^()]{1,32})\)`)
 	cgroupPattern     = text.NewPattern(`oom_memcg=(?<path>[^,]{1,300}?),`)
@@ -109,6 +108,8 @@ func readKill(m text.Message) int {
 		x.Kind, x.Phase = buildKill.Kind, buildKill.Phase
 	}
 	victim(m, k)
+	m.Fact("victim_file", inKB(k, "file")) // beside what is private
+	m.Fact("victim_shmem", inKB(k, "shmem"))
 	if _, rest, found := strings.Cut(m.Log.LineText(m.At), "oom_score_adj:"); found {
 		rest, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "victim_score_adj", Text: rest, Line: k.Line()})
@@ -199,8 +200,7 @@ func inKB(k text.Match, group string) *fact.Size {
 	return &fact.Size{Bytes: n << 10, Text: k.Text(group) + "kB", Line: k.Line()}
 }
 
-// readKillIntent reads the line before the kill (up to 4.19): a failure of its
-// own only where the kill line is missing.
+// readKillIntent reads the line before the kill (up to 4.19), if that is missing.
 func readKillIntent(m text.Message) int {
 	k := m.Find(scorePattern, 120)
 	if !k.Ok() || m.Precedes("code", 6) {
