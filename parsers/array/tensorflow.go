@@ -48,7 +48,10 @@ func readBFC(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
-	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") || m.Precedes("org_tensorflow/", 120) && underJAX(m)), Backend: pool(m), Phase: tensorflowPhase(m)}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(jaxOwns(m)), Backend: pool(m), Phase: tensorflowPhase(m)}
+	if x.Framework == "jax" && x.Backend == "cuda" && !m.Mentions("resource_exhausted", "resourceexhausted") { // which says it again
+		x.Kind = fact.XLAAlloc
+	}
 	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End
@@ -62,6 +65,12 @@ func readBFC(m text.Message) int {
 	_, op, _ := strings.Cut(m.Log.LineText(m.At), "requested by op ")
 	node(m, strings.TrimSpace(op))
 	return m.Fail(x, m.Took(k))
+}
+
+// jaxOwns: TensorFlow's own allocator has "tensorflow/" or "local_" before it.
+func jaxOwns(m text.Message) bool {
+	alone := m.Precedes("external/tsl/", 120) || m.Precedes("external/xla/", 120) || m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/")
+	return !m.Mentions("torch_xla") && (alone || m.Mentions("xla_gpu_host_bfc") || m.Precedes("org_tensorflow/", 120) && underJAX(m))
 }
 
 // pool is whose memory an allocator hands out: the card's, or system memory that
@@ -134,9 +143,8 @@ var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
-// node states the op that failed, and the share of the card that TensorFlow was
-// given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0
-// with 4225 MB memory:  -> device: 0, name: NVIDIA A30, pci bus id".
+// node states the op that failed, and the share of the card that TensorFlow got at
+// its start: "Created device ... with 4225 MB memory:  -> device: 0, name: NVIDIA A30".
 func node(m text.Message, name string) {
 	if name != "" {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_node", Text: name, Line: m.Log.Line(m.At)})

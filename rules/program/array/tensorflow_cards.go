@@ -91,7 +91,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
-		ID: "tensorflow/pinned", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"_host_bfc)", "by allocator gpu_host_bfc", "by allocator cuda_host_bfc"}, Figures: tensorFigures,
+		ID: "tensorflow/pinned", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"_host_bfc)", "by allocator gpu_host_bfc", "by allocator cuda_host_bfc"}, Unsaid: []string{"could not allocate pinned host memory", "bytes on host: CUDA_ERROR"}, Figures: tensorFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled its pool of pinned system memory (RAM)",
 		Means: "The allocator in the message (`host_bfc`) hands out RAM that is pinned for copies to and from the GPU, not graphics memory. By default it may take 64 GiB, or less where the machine has less.[[ Its limit here is {limit}.]] Inputs and results that stay in RAM, and swapped tensors, fill it.",
 		Not:   "Memory growth, another GPU: the GPU is not what is full.",
