@@ -126,7 +126,7 @@ func readOOMTensor(m text.Message) int {
 	case !k.Ok():
 		return m.End
 	}
-	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
+	s := m.Around(bfcLimit, 4000, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	node(m, m.Find(nodePattern, 420).Text("name"))
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
@@ -220,7 +220,7 @@ var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>SIZE|\d{1,16})).
 
 // readBFCStats is reached when the paste begins in the middle of the dump.
 func readBFCStats(m text.Message) int {
-	if len(m.Facts.Failures) > 0 || !m.Follows("stats:", 400) {
+	if len(m.Facts.Failures) > 0 || !m.Follows("stats:", 400) || m.Log.MentionsFrom("oomwhenallocatingtensor", m.At) {
 		return m.End
 	}
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: pool(m)}

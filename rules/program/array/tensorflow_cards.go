@@ -2,6 +2,7 @@ package array
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 
@@ -170,6 +171,20 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
 	},
 	{
+		ID: "tensorflow/slot", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
+			return offCPU(c) && optimizerNode(c) && vocabulary(c) && !poolInPieces(c)
+		}, Figures: slotFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "had no room for the optimizer's numbers of one weight: {asked}",
+		Means: "`{node}` holds what the optimizer keeps for each weight. Its shape, {shape}, is that of the weight, with no batch in it. The side of {wide} counts something: characters, words, classes, users or items. With the weight, its gradient and Adam's two numbers this one takes {trained}.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
+		Not:   "A smaller batch or shorter samples: they do not change this shape.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Check whether {wide} is the number that you mean", Told: "An alphabet has some dozens of characters, a vocabulary some ten thousand words. Whole words where single characters belong (DeepSpeech's alphabet.txt: one a line), or the highest ID instead of how many there are, give such a side: make that file again.", Cost: "Train again"},
+			{Fix: "use_smaller_model", Title: "If it is: make that side shorter", Told: "Keep the most common and let the rest share one number, or work with parts of words. An output layer: `tf.nn.sampled_softmax_loss` in training.", Cost: "Rare ones share a number"},
+			{Fix: "bigger_gpu", Title: "Or use a card that holds it", Told: "{trained} for this weight alone, and the rest of the model.", Cost: "Money"},
+		},
+		Sources: []string{bfcAllocator, "tensorflow/python/training/adam.py", "mozilla/DeepSpeech/data/alphabet.txt"},
+	},
+	{
 		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && optimizerNode(c) && !poolInPieces(c) },
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while creating optimizer state",
 		Means: "The operation that failed belongs to the optimizer. Adam keeps two 32-bit numbers for each weight; with weights and gradients that is four times the weights, whatever the batch. {asked} is one part of it. The message does not say what else fills the card.",
@@ -336,6 +351,14 @@ func gradientFigures(c *ledger.Case) map[string]string {
 	if vocabulary(c) {
 		out["wide"] = strconv.FormatInt(max(s[0], s[1]), 10)
 	}
+	return out
+}
+
+// slotFigures are a weight of which the optimizer keeps numbers.
+func slotFigures(c *ledger.Case) map[string]string {
+	out, s := poolFigures(c), calls.Sides(c)
+	maps.Copy(out, madeFigures(c))
+	out["wide"] = calls.Grouped(max(s[0], s[1]))
 	return out
 }
 
