@@ -40,8 +40,7 @@ var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Back
 // tfWentOn: XLA and cuDNN ask for scratch space, and go on with less.
 var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
 
-// readBFC reads the allocator's own line; a second clause says when the caller
-// went on without.
+// readBFC reads the allocator's own line.
 func readBFC(m text.Message) int {
 	k := m.Find(bfcPattern, 90)
 	if m.Follows("thisisnotafailure", 260) {
@@ -73,8 +72,7 @@ func jaxOwns(m text.Message) bool {
 	return !m.Mentions("torch_xla") && (alone || m.Mentions("xla_gpu_host_bfc") || m.Precedes("org_tensorflow/", 120) && underJAX(m))
 }
 
-// pool is whose memory an allocator hands out: the card's, or system memory that
-// is pinned for copies to it (gpu_process_state.cc).
+// pool is whose memory an allocator hands out: the card's, or pinned system memory.
 func pool(m text.Message) string {
 	return map[bool]string{true: "cpu", false: "cuda"}[m.Mentions("_host_bfc)") && !m.Mentions("(gpu_")]
 }
@@ -95,8 +93,7 @@ func readCopy(m text.Message) int {
 // user is whose runtime it is: XLA has a copy of the allocator, which JAX uses.
 func user(jax bool) string { return map[bool]string{true: "jax", false: "tensorflow"}[jax] }
 
-// tensorflowPhase: these come from running a graph; the log says whether one
-// trains.
+// tensorflowPhase: a graph ran; the log says whether one trains.
 func tensorflowPhase(m text.Message) string {
 	switch {
 	case m.Mentions("gradient", "is_training=true", "epoch", "train", "optimizer", "adam", "momentum", "loss", ".fit("):
@@ -179,9 +176,8 @@ func readPoolSearch(m text.Message) int {
 // The level letter stands before the source file: "I external/local_xla/...".
 var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,80}cuda_(?:driver|executor)\.cc:\d+\]`)
 
-// foldPoolSearch makes one failure out of the search for a pool: each try asks
-// for 0.9 of the last, and the first says what was wanted. A try of another
-// size is a new start; the last one ended the program.
+// foldPoolSearch makes one failure of the search for a pool: each try asks for 0.9
+// of the last. A try of another size is a new start; the last one ended the program.
 func foldPoolSearch(f *fact.Facts) {
 	kept := f.Failures[:0]
 	best, tried := -1, false
@@ -208,8 +204,7 @@ func foldPoolSearch(f *fact.Facts) {
 	f.Failures = kept
 }
 
-// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED" and
-// what follows from it: as a rule memory, else a broken set-up.
+// readHandle reads a library that did not start: as a rule memory, else its set-up.
 func readHandle(m text.Message) int {
 	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: user(m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/")), Backend: "cuda", Weak: true})(m)
 }
@@ -246,6 +241,5 @@ func bfcStats(m text.Message, x *fact.Failure) {
 	}
 }
 
-// poolTaken: all of the share was taken from the driver, so that nobody else
-// holds a part of it (bfc_allocator.cc, 2.1 and later).
+// poolTaken: all of the share was taken, so that nobody else holds a part of it.
 var poolTaken = text.NewPattern(`memory_limit_:\d{1,16}availablebytes:0(?!\d)`)

@@ -8,7 +8,7 @@ import (
 // metalCommand reads a command buffer that failed. Status 5 alone only says
 // that it failed; code 00000008 that it was memory, others that it was not.
 func metalCommand(g *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
-	if m.Precedes("commandbufferexecutionfailed", 120) || m.Precedes("metalperformanceshadersoperations", 260) {
+	if m.Precedes("commandbufferexecutionfailed", 120) || m.Precedes("metalperformanceshadersoperations", 260) || m.Mentions("mlx", "[dtype-trace]") && !m.Mentions("ggml", "llama_", "gguf") {
 		return false // MLX and PyTorch: see mlx.go and pytorch.go
 	}
 	memory := g.find(metalMemory, m.At, 0, 260)
