@@ -173,7 +173,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/slot", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
-			return offCPU(c) && optimizerNode(c) && vocabulary(c) && slices.Max(calls.Sides(c)) >= 100_000 && !poolInPieces(c)
+			return offCPU(c) && optimizerNode(c) && vocabulary(c) && slices.Max(calls.Sides(c)) >= 100_000 && calls.AtLeast(2*units.GiB)(c) && !poolInPieces(c)
 		}, Figures: slotFigures,
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "had no room for the optimizer's numbers of one weight: {asked}",
 		Means: "`{node}` holds what the optimizer keeps for each weight. Its shape, {shape}, is that of the weight, with no batch in it. The side of {wide} counts something: characters, words, classes, users or items. With the weight, its gradient and Adam's two numbers this one takes {trained}.[[ {used} of the {limit} that TensorFlow may take were in use.]]",

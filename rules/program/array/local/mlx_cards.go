@@ -96,24 +96,17 @@ var MLXCards = []cause.Card{
 		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default. If it fails at the first token, the model is too large; at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on stays in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", If: when.Not(chats), Title: "Ask for less at a time", Ways: []cause.Way{
+			{Fix: "lower_context", Title: "Ask for less at a time", Ways: []cause.Way{
+				{For: "A chat or agent", Text: "a shorter context; in the server's settings a smaller prompt cache and smaller prefill steps, where it has them; `mlx_lm.generate` takes `--max-kv-size 4096`"},
 				{For: "Pictures or video", Text: "fewer frames, a smaller picture, one at a time"},
-				{For: "A chat or agent", Text: "a shorter context; in the server's settings a smaller prompt cache and smaller prefill steps, where it has them"},
 				{For: "A server with several models", Text: "unload those that you do not use, or restart it"},
 			}, Cost: "Detail, or older text"},
-			{Fix: "lower_context", If: chats, Title: "If it fails at long prompts: shorten the context", Ways: []cause.Way{
-				{For: "A server (oMLX, LM Studio, mlx_lm.server)", Text: "in its settings a shorter context, a smaller prompt cache (oMLX: hot cache) and smaller prefill steps, where it has them; restart it to free the caches of earlier requests."},
-				{For: "The command line", Text: "`mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt`, with your own `--model`."},
-			}, Cost: "Older text is dropped from the cache"},
 			{Fix: "use_lower_quant", Title: "If it fails at once: use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model (names end in `-4bit`): about 0.6 GB per billion parameters.", Cost: "Little quality; another download"},
 			{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU. With much of it free, give the GPU more, until the next restart: `sudo sysctl iogpu.wired_limit_mb=28672` (on a Mac of 32 GB; leave at least 4 GB).", Cost: "Free"},
 		},
 		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
 }
-
-// chats: what runs is a language model.
-func chats(c *ledger.Case) bool { return c.In("mlx-lm") || c.Near("mlx_lm.lora", "\" 200") }
 
 func requested(c *ledger.Case) bool { return c.F().Requested != nil }
 
