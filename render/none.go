@@ -50,7 +50,7 @@ const undecided = "Perhaps out of memory: the log does not show it"
 // the same, and of what is no log.
 var headings = map[string]string{
 	"quoted_message":   "This is not the log of a failure",
-	"java_heap":        "Java's own heap is full, not the machine's memory",
+	"java_heap":        "Java reached a limit of its own, not the machine's memory",
 	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
 	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
 	"memory_mentioned": "Perhaps out of memory: a line speaks of it",

@@ -8,7 +8,8 @@ import (
 // MLX reads MLX and Metal.
 var MLX = parser("mlx", nil,
 	text.On("Command buffer execution failed:", readCommandBuffer), text.On("[malloc_or_wait] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)), text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
-	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
+	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)), text.On("[malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
+	text.On("(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory", text.When(text.Fails(fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal"}), mlxAlone)),
 	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
 	text.On("would require ~", readPrefill),
 )
@@ -21,6 +22,11 @@ var (
 	mlxAllocPattern   = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
 	mlxBufferPattern  = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
 )
+
+// mlxAlone: the log shows MLX, and a Metal command of which it printed no words.
+func mlxAlone(m text.Message) bool {
+	return m.Mentions("mlx", "[dtype-trace]") && !m.Mentions("ggml", "llama_", "gguf") && !m.Precedes("commandbufferexecutionfailed", 160)
+}
 
 // readCommandBuffer reads Metal's codes: 8 is memory, 1 a time-out, 2 a hang,
 // 6 a process in the background, 9 an invalid resource.

@@ -40,15 +40,17 @@ var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Back
 // tfWentOn: XLA and cuDNN ask for scratch space, and go on with less.
 var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
 
-// readBFC reads the allocator's own line; a second clause says when the caller
-// went on without.
+// readBFC reads the allocator's own line.
 func readBFC(m text.Message) int {
 	k := m.Find(bfcPattern, 90)
 	if m.Follows("thisisnotafailure", 260) {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
-	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") || m.Precedes("org_tensorflow/", 120) && underJAX(m)), Backend: pool(m), Phase: tensorflowPhase(m)}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: user(jaxOwns(m)), Backend: pool(m), Phase: tensorflowPhase(m)}
+	if x.Framework == "jax" && x.Backend == "cuda" && !m.Mentions("resource_exhausted", "resourceexhausted") { // which says it again
+		x.Kind = fact.XLAAlloc
+	}
 	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End
@@ -64,8 +66,13 @@ func readBFC(m text.Message) int {
 	return m.Fail(x, m.Took(k))
 }
 
-// pool is whose memory an allocator hands out: the card's, or system memory that
-// is pinned for copies to it (gpu_process_state.cc).
+// jaxOwns: TensorFlow's own allocator has "tensorflow/" or "local_" before it.
+func jaxOwns(m text.Message) bool {
+	alone := m.Precedes("external/tsl/", 120) || m.Precedes("external/xla/", 120) || m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/")
+	return !m.Mentions("torch_xla") && (alone || m.Mentions("xla_gpu_host_bfc") || m.Precedes("org_tensorflow/", 120) && underJAX(m))
+}
+
+// pool is whose memory an allocator hands out: the card's, or pinned system memory.
 func pool(m text.Message) string {
 	return map[bool]string{true: "cpu", false: "cuda"}[m.Mentions("_host_bfc)") && !m.Mentions("(gpu_")]
 }
@@ -86,8 +93,7 @@ func readCopy(m text.Message) int {
 // user is whose runtime it is: XLA has a copy of the allocator, which JAX uses.
 func user(jax bool) string { return map[bool]string{true: "jax", false: "tensorflow"}[jax] }
 
-// tensorflowPhase: these come from running a graph; the log says whether one
-// trains.
+// tensorflowPhase: a graph ran; the log says whether one trains.
 func tensorflowPhase(m text.Message) string {
 	switch {
 	case m.Mentions("gradient", "is_training=true", "epoch", "train", "optimizer", "adam", "momentum", "loss", ".fit("):
@@ -117,7 +123,7 @@ func readOOMTensor(m text.Message) int {
 	case !k.Ok():
 		return m.End
 	}
-	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
+	s := m.Around(bfcLimit, 4000, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	node(m, m.Find(nodePattern, 420).Text("name"))
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
@@ -134,9 +140,8 @@ var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.
 // "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
 var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
-// node states the op that failed, and the share of the card that TensorFlow was
-// given at its start: "Created device /job:localhost/replica:0/task:0/device:GPU:0
-// with 4225 MB memory:  -> device: 0, name: NVIDIA A30, pci bus id".
+// node states the op that failed, and the share of the card that TensorFlow got at
+// its start: "Created device ... with 4225 MB memory:  -> device: 0, name: NVIDIA A30".
 func node(m text.Message, name string) {
 	if name != "" {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_node", Text: name, Line: m.Log.Line(m.At)})
@@ -171,9 +176,8 @@ func readPoolSearch(m text.Message) int {
 // The level letter stands before the source file: "I external/local_xla/...".
 var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,80}cuda_(?:driver|executor)\.cc:\d+\]`)
 
-// foldPoolSearch makes one failure out of the search for a pool: each try asks
-// for 0.9 of the last, and the first says what was wanted. A try of another
-// size is a new start; the last one ended the program.
+// foldPoolSearch makes one failure of the search for a pool: each try asks for 0.9
+// of the last. A try of another size is a new start; the last one ended the program.
 func foldPoolSearch(f *fact.Facts) {
 	kept := f.Failures[:0]
 	best, tried := -1, false
@@ -200,8 +204,7 @@ func foldPoolSearch(f *fact.Facts) {
 	f.Failures = kept
 }
 
-// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED" and
-// what follows from it: as a rule memory, else a broken set-up.
+// readHandle reads a library that did not start: as a rule memory, else its set-up.
 func readHandle(m text.Message) int {
 	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: user(m.Mentions("jax") && !m.Mentions("tensorflow/python", "keras/")), Backend: "cuda", Weak: true})(m)
 }
@@ -212,7 +215,7 @@ var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>SIZE|\d{1,16})).
 
 // readBFCStats is reached when the paste begins in the middle of the dump.
 func readBFCStats(m text.Message) int {
-	if len(m.Facts.Failures) > 0 || !m.Follows("stats:", 400) {
+	if len(m.Facts.Failures) > 0 || !m.Follows("stats:", 400) || m.Log.MentionsFrom("oomwhenallocatingtensor", m.At) {
 		return m.End
 	}
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: pool(m)}
@@ -238,6 +241,5 @@ func bfcStats(m text.Message, x *fact.Failure) {
 	}
 }
 
-// poolTaken: all of the share was taken from the driver, so that nobody else
-// holds a part of it (bfc_allocator.cc, 2.1 and later).
+// poolTaken: all of the share was taken, so that nobody else holds a part of it.
 var poolTaken = text.NewPattern(`memory_limit_:\d{1,16}availablebytes:0(?!\d)`)

@@ -37,8 +37,7 @@ var kernelWordings = slices.Concat(
 		text.On("killed as a result of limit of", readLimitKill), text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
 		text.On("memory: usage ", text.States(0, 80, text.NewPattern(`memory:usage\d{1,16}kb,limit(?<cgroup_limit>\d{1,19}kb)`))),
-		// In bytes, of the statistics that cgroup v1 prints: the smallest limit up the
-		// path.
+		// In bytes, of cgroup v1: the smallest limit up the path.
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
 		text.On("memory+swap: usage ", text.Says("cgroup_v1")), text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
@@ -57,8 +56,7 @@ var kernelWordings = slices.Concat(
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9", "error: Killed (program"),
-	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
-	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
+	// launchd's account of a service.
 	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"), text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
 	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", "Terminated due to memory pressure", "terminated for exceeding jetsam memory limits", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing largest compressed process with pid"), // the last: xnu's kern_memorystatus.c
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),
@@ -75,25 +73,22 @@ var kernelWordings = slices.Concat(
 var (
 	unitName    = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
 	killPattern = text.NewPattern(`^killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?` +
-		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:\d[\d,]{0,20}kb)?`)
-	// The name may hold blanks and brackets: it ends before "score", "total-vm"
-	// or a comma.
+		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:(?<file>\d[\d,]{0,20})kb)?(?:,shmem-rss:(?<shmem>\d[\d,]{0,20})kb)?`)
+	// The name may hold blanks and brackets.
 	scorePattern      = text.NewPattern(`^killprocess(?<pid>\d{1,10})\((?<name>[^()]{0,32})\)score\d{1,5}orsacrificechild`)
 	victimPattern     = text.NewPattern(`^killedprocess(?<pid>\d{1,10})\((?<name>[^()]{1,32})\)`)
 	cgroupPattern     = text.NewPattern(`oom_memcg=(?<path>[^,]{1,300}?),`)
 	taskCgroupPattern = text.NewPattern(`task_memcg=(?<path>[^,]{1,300}?),task=[^,]{0,32},pid=`)
 )
 
-// compilers are the processes of a build, in lower case: what the kernel ends
-// there is one of many, whoever started them.
+// compilers are the processes of a build, in lower case, whoever started them.
 var compilers = []string{
 	"cicc", "ptxas", "nvcc", "cudafe++", "fatbinary", "nvlink", "cc1plus", "cc1", "lto1", "collect2", "ld", "ld.lld", "lld", "ld.gold", "ld.mold", "ld.bfd",
 	"clang", "clang++", "hipcc", "amdclang++", "g++", "gcc", "c++", "rustc", "ninja", "icpx", "ccec",
 }
 
-// readKill reads the line that names the victim: "Killed process 20759
-// (python3) total-vm:1308832kB, anon-rss:575752kB, file-rss:10644kB, ...". RHEL
-// 7 has "UID" before total-vm, 5.x and later has it behind.
+// readKill reads the line that names the victim. RHEL 7 has "UID" before total-vm,
+// Linux 5.x and later has it behind.
 func readKill(m text.Message) int {
 	x, k := kernelKill, m.Find(killPattern, 200)
 	if !k.Ok() {
@@ -109,6 +104,8 @@ func readKill(m text.Message) int {
 		x.Kind, x.Phase = buildKill.Kind, buildKill.Phase
 	}
 	victim(m, k)
+	m.Fact("victim_file", inKB(k, "file")) // beside what is private
+	m.Fact("victim_shmem", inKB(k, "shmem"))
 	if _, rest, found := strings.Cut(m.Log.LineText(m.At), "oom_score_adj:"); found {
 		rest, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "victim_score_adj", Text: rest, Line: k.Line()})
@@ -130,10 +127,9 @@ var pagesPattern = text.NewPattern(`(?<!\d)(?<pages>\d{4,10})pagesram`)
 
 // readPages reads how much memory the machine has, in pages.
 func readPages(m text.Message) int {
-	if k := m.Around(pagesPattern, 12, 12); k.Ok() {
-		if n, ok := text.WholeNumber(k.Text("pages")); ok {
-			m.Fact("kernel_ram", &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
-		}
+	k := m.Around(pagesPattern, 12, 12)
+	if n, ok := text.WholeNumber(k.Text("pages")); ok {
+		m.Fact("kernel_ram", &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
 	}
 	return m.End
 }
@@ -143,11 +139,10 @@ var peakPattern = text.NewPattern(`[,;](?<peak>\d{1,4}(?:\.\d)?)(?<unit>[mgt])me
 
 // readPeak reads the most memory that a systemd unit had.
 func readPeak(m text.Message) int {
-	if k := m.Around(peakPattern, 16, 16); k.Ok() {
-		if n, err := strconv.ParseFloat(k.Text("peak"), 64); err == nil {
-			unit := map[string]float64{"m": 1 << 20, "g": 1 << 30, "t": 1 << 40}[k.Lower("unit")]
-			m.Fact("unit_memory_peak", &fact.Size{Bytes: int64(n * unit), Text: k.Text("peak") + k.Text("unit"), Line: k.Line()})
-		}
+	k := m.Around(peakPattern, 16, 16)
+	if n, err := strconv.ParseFloat(k.Text("peak"), 64); err == nil {
+		unit := map[string]float64{"m": 1 << 20, "g": 1 << 30, "t": 1 << 40}[k.Lower("unit")]
+		m.Fact("unit_memory_peak", &fact.Size{Bytes: int64(n * unit), Text: k.Text("peak") + k.Text("unit"), Line: k.Line()})
 	}
 	return m.End
 }
@@ -172,8 +167,7 @@ func readCompilerSignal(m text.Message) int {
 	return m.Fail(buildKill, m.End)
 }
 
-// readSystemOOM reads the event of kubelet's oom_watcher: "System OOM encountered,
-// victim process: python, pid: 1234", of the node, not of a pod's limit.
+// readSystemOOM reads the event of kubelet's oom_watcher, of the node, not of a pod.
 func readSystemOOM(m text.Message) int {
 	k := m.Find(systemOOM, 120)
 	if k.Ok() { // the event is often cut behind the words
@@ -189,8 +183,7 @@ func victim(m text.Message, k text.Match) {
 	m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "victim", Text: k.Text("name"), Count: k.Count("pid"), Line: k.Line()})
 }
 
-// inKB reads a figure of the kernel: kB there is 1024 bytes, and people add
-// thousands separators in odd places.
+// inKB reads a figure of the kernel (1024 bytes), with separators that people add.
 func inKB(k text.Match, group string) *fact.Size {
 	n, ok := text.WholeNumber(strings.ReplaceAll(k.Lower(group), ",", ""))
 	if !ok {
@@ -199,8 +192,7 @@ func inKB(k text.Match, group string) *fact.Size {
 	return &fact.Size{Bytes: n << 10, Text: k.Text(group) + "kB", Line: k.Line()}
 }
 
-// readKillIntent reads the line before the kill (up to 4.19): a failure of its
-// own only where the kill line is missing.
+// readKillIntent reads the line before the kill (up to 4.19), if that is missing.
 func readKillIntent(m text.Message) int {
 	k := m.Find(scorePattern, 120)
 	if !k.Ok() || m.Precedes("code", 6) {
@@ -274,8 +266,7 @@ func readTalos(m text.Message) int {
 	return m.Fail(oomdKill, m.End)
 }
 
-// foldKills makes one failure out of the kills of one control group; of all, where
-// one of them names none.
+// foldKills makes one failure of each control group's kills, of all if one has none.
 func foldKills(l *text.Log, f *fact.Facts) {
 	var kills, left []fact.Failure
 	var groups []string // of each kill
@@ -316,9 +307,8 @@ func groupOf(l *text.Log, x fact.Failure) string {
 	return path
 }
 
-// chosenKill is the kill that a log is about. dmesg keeps history, so the latest
-// large one is what the user saw; many small victims tell that a sum went over,
-// not one process. Figures from the lines around go with it.
+// chosenKill is the kill that a log is about: dmesg keeps history, so the latest
+// large one is what the user saw. Figures from the lines around go with it.
 func chosenKill(f *fact.Facts, kills []fact.Failure) fact.Failure {
 	var most int64
 	for _, x := range kills {

@@ -39,12 +39,10 @@ var Exceptions = text.Parser{
 // words that no parser knows.
 func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
 	said = strings.ToValidUTF8(said[:min(len(said), longestException)], "")
-	advice := adviceOn(l, name)
-	if advice == "" && ofMemory(strings.ToLower(said)) {
-		return fact.Mention(line, said+raised)
+	if advice := adviceOn(l, name); advice != "" || !ofMemory(strings.ToLower(said)) {
+		return fact.Lookalike{ID: fact.PythonException, Line: line, Text: said + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")}
 	}
-	advice = cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")
-	return fact.Lookalike{ID: fact.PythonException, Line: line, Text: said + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: advice}
+	return fact.Mention(line, said+raised)
 }
 
 func ofMemory(said string) bool {

@@ -54,7 +54,7 @@ func (d disguise) read(m text.Message) int {
 			m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 		}
 		x := fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice}
-		if i := slices.IndexFunc(d.by, func(row [2]string) bool { return m.Mentions(row[0]) }); i >= 0 {
+		if i := slices.IndexFunc(d.by, func(row [2]string) bool { return m.Mentions(strings.Split(row[0], "|")...) }); i >= 0 {
 			x.Advice = d.by[i][1]
 		}
 		if line := strings.TrimSpace(m.Log.LineText(m.At)); d.quoted {

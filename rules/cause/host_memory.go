@@ -84,7 +84,7 @@ var HostRemedies = []Remedy{
 	{Fix: "use_lower_quant", Fit: MayHelp, If: LoadsModel},
 	{Fix: "use_mmap", Fit: MayHelp, If: LoadsModel},
 	{Fix: "lower_num_workers", Fit: MayHelp, If: func(c *ledger.Case) bool {
-		return !LoadsModel(c) && !when.Any(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c)
+		return !LoadsModel(c) && !when.Any(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c) && !otherVictim(c)
 	}},
 	{Fix: "stream_dataset", Fit: LastResort, If: (*ledger.Case).Training},
 	{Fix: "use_smaller_model", Fit: LastResort, If: func(c *ledger.Case) bool {

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -213,17 +215,43 @@ var tensorFlowRestCards = []cause.Card{
 		Sources: []string{"keras/src/trainers/trainer.py", "https://www.tensorflow.org/xla", "xla/service/buffer_assignment.cc"},
 	},
 	{
-		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: madeFigures,
+		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: restFigures,
 		Headline: "filled its share of the card",
-		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]. The activations of a step fill TensorFlow's share of the card and grow with the batch, more in training than otherwise. Another process on the card can have the same effect.",
+		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]. The activations of a step fill TensorFlow's share of the card and grow with the batch, more in training than otherwise.[[ {batch} samples went through at once, {each} of each in this tensor alone: if that is not the batch that you set, look at what the generator hands over.]][[ {others}]]",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
-			runtimeFirst, endHolder,
+			{Fix: "lower_batch_size", If: when.Not(manySamples), Title: "Halve the batch size", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
+			{Fix: "fix_shape", If: manySamples, Title: "Print the shape that reaches the model", Told: "In the generator, before `yield`; in a tf.data pipeline `ds.element_spec`. {batch} must be the batch size, not the number of all samples or a last batch that was joined. Validation data has a batch of its own.", Kind: "python", Text: "print(X.shape)   # X: what the generator hands over", Cost: "free"},
+			{Fix: "lower_batch_size", If: manySamples, Title: "Use a batch of {fitting} or less", Told: "A sixteenth of today's and less: halving it is not enough where one tensor takes {asked}. `batch_size=` in `fit`, `.batch(...)`, or the generator's own number.", Cost: "slower per sample"},
+			runtimeFirst, holderOfRest,
 			{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide},
 	},
+}
+
+// manySamples: the first side of the tensor is larger than batches that people set
+// for samples of that size.
+func manySamples(c *ledger.Case) bool {
+	s := calls.Sides(c)
+	return len(s) == 4 && s[0] >= 128 && s[0] <= 4096 && ledger.Requested(c) >= 2*units.GiB && !kernelShape(s)
+}
+
+// holderOfRest looks for others where the tensor itself is no surprise.
+var holderOfRest = func() cause.Cure {
+	cure := endHolder
+	cure.If = when.Not(manySamples)
+	return cure
+}()
+
+func restFigures(c *ledger.Case) map[string]string {
+	out := madeFigures(c)
+	out["batch"], out["each"], out["fitting"], out["others"] = "", "", "", "Another process on the card can have the same effect."
+	if manySamples(c) {
+		n := calls.Sides(c)[0]
+		out["batch"], out["each"], out["fitting"], out["others"] = strconv.FormatInt(n, 10), units.Amount(ledger.Requested(c)/n), strconv.FormatInt(n/16, 10), ""
+	}
+	return out
 }
 
 func otherFigures(c *ledger.Case) map[string]string {

@@ -2,7 +2,9 @@ package array
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -91,7 +93,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
-		ID: "tensorflow/pinned", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"_host_bfc)", "by allocator gpu_host_bfc", "by allocator cuda_host_bfc"}, Figures: tensorFigures,
+		ID: "tensorflow/pinned", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"_host_bfc)", "by allocator gpu_host_bfc", "by allocator cuda_host_bfc"}, Unsaid: []string{"could not allocate pinned host memory", "bytes on host: CUDA_ERROR"}, Figures: tensorFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled its pool of pinned system memory (RAM)",
 		Means: "The allocator in the message (`host_bfc`) hands out RAM that is pinned for copies to and from the GPU, not graphics memory. By default it may take 64 GiB, or less where the machine has less.[[ Its limit here is {limit}.]] Inputs and results that stay in RAM, and swapped tensors, fill it.",
 		Not:   "Memory growth, another GPU: the GPU is not what is full.",
@@ -168,6 +170,20 @@ var tensorFlowCards = []cause.Card{
 			lookBeside,
 		},
 		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
+	},
+	{
+		ID: "tensorflow/slot", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {
+			return offCPU(c) && optimizerNode(c) && vocabulary(c) && slices.Max(calls.Sides(c)) >= 100_000 && calls.AtLeast(2*units.GiB)(c) && !poolInPieces(c)
+		}, Figures: slotFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "had no room for the optimizer's numbers of one weight: {asked}",
+		Means: "`{node}` holds what the optimizer keeps for each weight. Its shape, {shape}, is that of the weight, with no batch in it. The side of {wide} counts something: characters, words, classes, users or items. With the weight, its gradient and Adam's two numbers this one takes {trained}.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
+		Not:   "A smaller batch or shorter samples: they do not change this shape.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Check whether {wide} is the number that you mean", Told: "An alphabet has some dozens of characters, a vocabulary some ten thousand words. Whole words where single characters belong (DeepSpeech's alphabet.txt: one a line), or the highest ID instead of how many there are, give such a side: make that file again.", Cost: "Train again"},
+			{Fix: "use_smaller_model", Title: "If it is: make that side shorter", Told: "Keep the most common and let the rest share one number, or work with parts of words. An output layer: `tf.nn.sampled_softmax_loss` in training.", Cost: "Rare ones share a number"},
+			{Fix: "bigger_gpu", Title: "Or use a card that holds it", Told: "{trained} for this weight alone, and the rest of the model.", Cost: "Money"},
+		},
+		Sources: []string{bfcAllocator, "tensorflow/python/training/adam.py", "mozilla/DeepSpeech/data/alphabet.txt"},
 	},
 	{
 		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && optimizerNode(c) && !poolInPieces(c) },
@@ -336,6 +352,14 @@ func gradientFigures(c *ledger.Case) map[string]string {
 	if vocabulary(c) {
 		out["wide"] = strconv.FormatInt(max(s[0], s[1]), 10)
 	}
+	return out
+}
+
+// slotFigures are a weight of which the optimizer keeps numbers.
+func slotFigures(c *ledger.Case) map[string]string {
+	out, s := poolFigures(c), calls.Sides(c)
+	maps.Copy(out, madeFigures(c))
+	out["wide"] = calls.Grouped(max(s[0], s[1]))
 	return out
 }
 

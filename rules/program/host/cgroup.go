@@ -3,10 +3,12 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -67,17 +69,24 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
 	out["whose"] = whose(c)
 	out["victim"] = cmp.Or(out["victim"], "a process")
-	s, _ := daemonOf(out["victim"])
-	out["rest"], out["bound"] = "", s.bound
+	out["rest"] = ""
 	if f := c.F(); f.Limit != nil && f.KilledRSS != nil && (f.Limit.Bytes-f.KilledRSS.Bytes)*5 > f.Limit.Bytes {
 		out["rest"] = units.Amount(f.Limit.Bytes - f.KilledRSS.Bytes)
 	}
 	return out
 }
 
+// askerOf is who asked for memory when none was left.
+var askerOf = regexp.MustCompile(`(\S{1,16}) invoked oom-killer`)
+
 // machineFigures add what the kernel said of the swap.
 func machineFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
+	out["asker"], out["asker_bound"] = "", ""
+	if who := askerOf.FindStringSubmatch(c.Failure.Message); who != nil && out["victim"] == "" {
+		p, _ := kinds.Of(who[1])
+		out["asker"], out["asker_bound"] = plainName(who[1]), p.Bound
+	}
 	out["victim"] = cmp.Or(out["victim"], "the program")
 	out["adjusted"], out["largest"] = adjusted(c), out["held"]
 	if out["adjusted"] != "" {

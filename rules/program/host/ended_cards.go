@@ -10,54 +10,14 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// daemon is a server that the kernel often ends, by the name of its process,
-// and the setting that bounds what it takes.
-type daemon struct {
-	process, bound string
-}
-
-// daemons, with upstream's documentation of each bound:
-// dev.mysql.com/doc (innodb_buffer_pool_size), postgresql.org/docs
-// (runtime-config-resource), httpd.apache.org/docs (mpm_common), php.net
-// (install.fpm.configuration), redis.io/docs (eviction), mongodb.com/docs
-// (storage options), clickhouse.com/docs (server settings), prometheus.io/docs
-// (storage).
-var daemons = []daemon{
-	{"mysqld", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
-	{"mariadbd", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
-	{"postgres", "a lower `max_connections`, `work_mem` (it counts per connection) and `shared_buffers` in postgresql.conf"},
-	{"redis-server", "`maxmemory` with a `maxmemory-policy` in redis.conf; a snapshot by fork can need twice the data"},
-	{"mongod", "`storage.wiredTiger.engineConfig.cacheSizeGB` in mongod.conf"},
-	{"clickhouse-serv", "`max_server_memory_usage` in config.xml, and `max_memory_usage` for one query"},
-	{"java", "`-Xmx` (at most three quarters of what it may have; threads and buffers come on top)"},
-	{"node", "`--max-old-space-size` in MB"},
-	{"php-fpm", "`pm.max_children` in the pool's configuration"},
-	{"php-cgi", "the number of children that the web server starts (`PHP_FCGI_CHILDREN`)"},
-	{"apache2", "`MaxRequestWorkers` (about the free RAM divided by what one takes)"},
-	{"httpd", "`MaxRequestWorkers` (about the free RAM divided by what one takes)"},
-	{"gunicorn", "`--workers`, and `--max-requests 1000` against leaks"},
-	{"puma", "`workers` and `threads` in puma.rb"},
-	{"prometheus", "fewer targets and labels, or a longer `scrape_interval`, in prometheus.yml: memory follows the number of series"},
-	{"dockerd", "a limit for its containers (`docker run --memory`); `docker stats` shows which one grows"},
-}
-
-// daemonOf is the service that a process belongs to. The kernel cuts names at
-// 15 characters.
-func daemonOf(name string) (daemon, bool) {
-	i := slices.IndexFunc(daemons, func(s daemon) bool { return strings.HasPrefix(name, s.process) })
-	if i < 0 {
-		return daemon{}, false
-	}
-	return daemons[i], true
-}
-
-// known: what was killed is a server of the table.
+// known: what was killed is a program of which it is known what bounds it.
 func known(c *ledger.Case) bool {
 	victim, _ := c.Fact("victim")
-	_, ok := daemonOf(victim.Text)
+	_, ok := kinds.Of(victim.Text)
 	return ok
 }
 
@@ -101,12 +61,11 @@ func crowds(c *ledger.Case) string {
 func daemonFigures(c *ledger.Case) map[string]string {
 	out := machineFigures(c)
 	victim, _ := c.Fact("victim")
-	s, _ := daemonOf(victim.Text)
-	out["bound"], out["crowds"], out["crowd_bound"] = s.bound, crowds(c), ""
+	out["crowds"], out["crowd_bound"] = crowds(c), ""
 	if _, name, _ := strings.Cut(out["crowds"], " "); name != "" {
 		name, _, _ = strings.Cut(name, ",")
-		if other, ok := daemonOf(name); ok && other.process != s.process {
-			out["crowd_bound"] = other.process + ": " + other.bound
+		if other, ok := kinds.Of(name); ok && name != victim.Text {
+			out["crowd_bound"] = name + ": " + other.Bound
 		}
 	}
 	return out
@@ -143,13 +102,13 @@ var endedCards = []cause.Card{
 	{
 		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(known, uncapped, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: daemonFigures,
-		Headline: "ended the server {victim}: the machine's RAM was used up",
+		Headline: "ended {victim}: the machine's RAM was used up",
 		Means:    "The machine itself[[, with {ram_total},]] ran out of RAM[[ and of its {swap} of swap]], not the limit of a container.[[ {victim} held {held}.]] The kernel usually ends the largest process, which need not be the one that grew.[[ Its table lists {crowds}: so many processes together fill a small machine.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Limit the number of processes", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]For {victim} itself set {bound}.", Cost: "Requests wait at a peak"},
-			{Fix: "lower_num_workers", Title: "Limit the memory of {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "Set {bound}. Then restart it and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
+			{Fix: "lower_num_workers", Title: "Limit the number of processes", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]{victim} itself: {bounded}.", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Limit the memory of {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "{bound}. Then start it again and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
 			{Fix: "add_swap", Title: "Add swap for peaks", If: when.Not(fullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine, or a separate machine for the database.", Cost: "Money"},
+			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine, or a machine of its own for what grows.", Cost: "Money"},
 			{Fix: "close_other_apps", Title: "Restart it automatically until then", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that it is not down for long.", Cost: "Hides the cause"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://dev.mysql.com/doc/refman/8.4/en/memory-use.html", "https://httpd.apache.org/docs/2.4/mod/mpm_common.html"},

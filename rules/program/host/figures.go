@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
 )
 
 // after is the word of safe letters that follows a text in one of the messages,
@@ -140,7 +141,7 @@ func hostFigures(c *ledger.Case) map[string]string {
 	}
 	bounded(out["victim"], out)
 	if out["victim"] == "java" && (c.Contains("elasticsearch") || tabled(c, "elasticsearch")) { // elastic.co/docs/reference/elasticsearch/jvm-settings
-		out["bounded"] = "`ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`, at most half of the limit: Elasticsearch needs the rest for direct buffers, network and Lucene's files"
+		out["bound"] = "Set `ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`, at most half of the limit: Elasticsearch needs the rest for direct buffers, network and Lucene's files"
 	}
 	if f.Limit != nil {
 		out["limit"] = f.Limit.String()
@@ -161,34 +162,19 @@ func tabled(c *ledger.Case, name string) bool {
 	return slices.ContainsFunc(c.Facts.Tasks, func(p fact.Process) bool { return p.Name == name })
 }
 
-// inPython: what was ended is Python, or nothing shows what it is written in.
+// inPython: what was ended is Python, by its name or by what the log shows of it.
 func inPython(c *ledger.Case) bool {
 	victim, named := c.Fact("victim")
 	name := strings.ToLower(victim.Text)
-	switch {
-	case strings.HasPrefix(name, "python"), strings.HasPrefix(name, "pt_data"), c.In("python"), c.Reader.Language == "python":
-		return true
-	}
-	return !named && c.Reader.Language == ""
-}
-
-// runtimeBounds are how runtimes are held to a size and what shows their leaks, by
-// the name of the process.
-var runtimeBounds = map[string][2]string{
-	"java":   {"`-Xmx` (or `-XX:MaxRAMPercentage=75`) a quarter below the limit: threads, metaspace and direct buffers come on top of the heap", "`jcmd PID VM.native_memory` (started with `-XX:NativeMemoryTracking=summary`) and a heap dump show who holds it"},
-	"chrome": {"close tabs and extensions that are not needed", ""},
-	// Servers of models: llama.cpp/common/arg.cpp, ollama/envconfig/config.go.
-	"llama-server": {"a smaller quantisation, a shorter context (`-c 8192`), no `--no-mmap`; with a card more layers on it (`-ngl`)", ""},
-	"ollama":       {"a smaller model, `OLLAMA_CONTEXT_LENGTH=8192`, `OLLAMA_MAX_LOADED_MODELS=1`, `OLLAMA_NUM_PARALLEL=1` (a service: `sudo systemctl edit ollama`)", ""},
-	"rsession":     {"`rm()` of large objects, `mc.cores = 1` (each core copies), `data.table::fread(select = )`, sparse matrices instead of `as.matrix`", ""},
+	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pt_") || c.In("python") || c.Reader.Language == "python" || !named && c.Reader.Language == "" && (c.Training() || c.Near("Traceback (most recent call last)", "Loading checkpoint shards"))
 }
 
 // bounded says how the process that was ended keeps below a limit.
 func bounded(name string, out map[string]string) {
-	told := runtimeBounds[strings.ToLower(name)]
-	out["bounded"], out["leak"] = told[0], told[1]
-	if told[1] == "" {
-		out["leak"] = "`heaptrack` or `valgrind --tool=massif` shows who allocates in your own program"
+	p, _ := kinds.Of(name)
+	out["bounded"], out["leak"], out["bound"] = p.Bound, p.Leak, p.Bound
+	if p.Bound != "" {
+		out["bound"] = strings.ToUpper(p.Bound[:1]) + p.Bound[1:]
 	}
 }
 

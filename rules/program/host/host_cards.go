@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -109,7 +110,7 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
-		Means:    "The machine itself ran out of RAM[[ and of its {swap} of swap]], not the limit of a container or job.[[ {swap_left} of swap was still free, so it was memory that cannot be swapped, or a burst faster than the disk.]] [[The kernel usually ends the process that holds most; this one held {largest}. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}) to absorb a peak. ]]The log does not show whether memory jumped (something large was loaded) or climbed slowly (a leak).",
+		Means:    "The machine itself ran out of RAM[[ and of its {swap} of swap]], not the limit of a container or job.[[ {swap_left} of swap was still free, so it was memory that cannot be swapped, or a burst faster than the disk.]] [[The kernel usually ends the process that holds most; this one held {largest}. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}) to absorb a peak. ]][[{asker} asked for memory when none was left; that need not be what was killed. ]]The log does not show whether memory jumped (something large was loaded) or climbed slowly (a leak).",
 		Not:      "Raising the limit of a container, or graphics card settings.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", If: inPython, Title: "Reduce what {victim} holds", Ways: []cause.Way{
@@ -117,14 +118,15 @@ var kernelCards = []cause.Card{
 				{For: "Data that is read whole", Text: "read it in parts (`chunksize=`) or memory-mapped (`np.load(path, mmap_mode=\"r\")`), in smaller types (float32, uint8)"},
 				{For: "It climbs over hours", Text: "something is kept, such as a list of results: write results out as they come"},
 			}, Told: "The command below shows whether memory jumps or climbs.", Kind: "shell", Text: watchRAM, Cost: "Some rewriting"},
-			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Reduce what {victim} holds", Ways: []cause.Way{
-				{For: "Its own setting", Text: "{bounded}"},
+			{Fix: "lower_num_workers", If: when.All(named, when.Not(inPython)), Title: "Reduce what {victim} holds", Ways: []cause.Way{
+				{For: "A server, node or database", Text: "the cache or memory limit in its own configuration, as an amount"},
 				{For: "It jumps when it loads something", Text: "give it a part of the input at a time, or fewer threads"},
-				{For: "It climbs over hours", Text: "a cache or a leak: limit the cache, update the program, or restart it on a schedule"},
-				{For: "Another program is large", Text: "close that one"},
-			}, Told: "The command below shows whether memory jumps or climbs.", Kind: "shell", Text: watchRAM, Cost: "Free to look"},
+				{For: "It climbs over hours", Text: "a cache or a leak: limit the cache, update the program (or go back, if it came with an update), restart it on a schedule"},
+			}, Told: "The command below shows whether memory jumps or climbs, and who else is large.", Kind: "shell", Text: watchRAM, Cost: "Free to look"},
+			{Fix: "close_other_apps", If: when.Not(when.Any(named, inPython)), Title: "See who was killed, and who holds the RAM", Kind: "shell", Text: "sudo dmesg -T | grep -E 'Killed process|oom-kill:' | tail -2; ps -eo pid,rss,etime,args --sort=-rss | head -6", Told: "The line \"Killed process\" names the victim and what it held.[[ {asker}: {asker_bound}.]] A server's own cache or memory limit is the first thing to set; what climbs over hours leaks, and another release or a restart on a schedule helps.", Cost: "A look is free"},
+			{Fix: "raise_memory_limit", If: when.Not(inPython), Title: "Give the machine more RAM", Told: "If one program is meant to have all of it: its documentation says how much it needs.[[ Here it has {ram_total}.]]", Cost: "Money"},
 			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "close_other_apps", Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
+			{Fix: "close_other_apps", If: inPython, Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
@@ -161,6 +163,20 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "docker/cli/command/container/opts.go"},
 	},
 	{
+		ID: "linux/cgroup-docker", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"dockerd:", "dockerd[", "shim reaped", "module=libcontainerd"}, If: when.All(unnamed, named, when.Not(inPod)),
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
+		Headline: "killed {victim}: most likely a Docker container reached its own memory limit",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM. No line names the owner, but Docker's daemon reports the end of a container beside it.[[ {victim} held {held} itself.]]",
+		Not:      "More RAM in the machine, or closing programs outside: the limit stays the same.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the container's limit", Steps: func(c *ledger.Case) []step.Step { return dockerSteps(c, "", false) }, Told: "[[{wanted} is {basis}; lower it once the real peak is known. ]]If Kubernetes started it, the limit is the pod's (`resources.limits.memory`).", Cost: "Less for the rest of the machine"},
+			boundDaemon,
+			{Fix: "lower_num_workers", If: when.Not(known), Title: "Reduce what {victim} uses", Told: "Set its own cache or memory limit, workers or threads as numbers: defaults often follow the machine's RAM and cores, not the container's.", Cost: "Some speed"},
+			watchGrowth,
+		},
+		Sources: []string{"linux/mm/memcontrol.c", "https://docs.docker.com/reference/cli/docker/container/update/"},
+	},
+	{
 		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
@@ -175,8 +191,9 @@ var kernelCards = []cause.Card{
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
 			{Fix: "lower_num_workers", Title: "Use less memory", If: inPython, Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
-			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(ranIn, when.Not(inPython)), Told: "{bounded}.", Cost: "Detail, or time"},
-			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(when.Any(inPython, ranIn)), Ways: []cause.Way{
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(known, when.Not(inPython)), Told: "{bound}.", Cost: "Detail, or time"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(when.Any(inPython, known)), Ways: []cause.Way{
+				{For: "A server or database", Text: "the cache or memory limit in its own configuration, as an amount: a share is often one of the machine's RAM"},
 				{For: "One large input", Text: "a part of it at a time, a coarser resolution, or fewer threads"},
 				{For: "It grows all the time", Text: "a leak: {leak}; otherwise update it"},
 			}, Cost: "Detail, or time"},

@@ -3,10 +3,14 @@ package host
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -32,9 +36,12 @@ func podFigures(c *ledger.Case) map[string]string {
 		out["available"] = f.Free.String()
 	}
 	code, _ := c.Fact("exit_code")
-	out["exited"], out["bound"] = exited(code.Text), ""
-	if d, ok := daemonOf(out["victim"]); ok && !ranIn(c) {
-		out["bound"] = d.bound
+	out["exited"], out["mapped"], out["injected"] = exited(code.Text), "", ""
+	if whichPod(c) != nil && !named(c) {
+		out["injected"] = "A proxy that a mesh puts in (`istio-proxy`) has annotations instead: `sidecar.istio.io/proxyMemoryLimit`."
+	}
+	if n := mapped(c); n >= 16<<20 {
+		out["mapped"] = units.Amount(n)
 	}
 	if r, ok := c.Fact("memory_request"); ok {
 		out["request"] = r.Text
@@ -67,11 +74,14 @@ func lived(seconds int) string {
 // resources is what to write into a pod's specification. Where the log shows
 // nothing to reckon from the number is the reader's to put in.
 func resources(c *ledger.Case, look, put string) []step.Step {
-	to := wanted(c, "Gi")
+	to, model := wanted(c, "Gi"), "8Gi"
 	if to == "" {
+		if little(c) {
+			model = "512Mi"
+		}
 		return []step.Step{
 			{Kind: "shell", Text: look},
-			{Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put " + put + "\n  limits: {memory: 8Gi}"},
+			{Kind: "config", Text: "resources:\n  requests: {memory: " + model + "}   # " + model + ": put " + put + "\n  limits: {memory: " + model + "}"},
 		}
 	}
 	return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n  requests: {memory: %s}\n  limits: {memory: %[1]s}", to)}}
@@ -95,7 +105,7 @@ func limitOfPod(c *ledger.Case) []step.Step {
 	pod, _ := c.Fact("pod")
 	name, to := replicaPod.FindStringSubmatch(pod.Text), wanted(c, "Gi")
 	if name == nil || to == "" {
-		return podSteps(c)
+		return append(whichPod(c), podSteps(c)...)
 	}
 	only := ""
 	if own, ok := c.Fact("container"); ok {
@@ -110,14 +120,42 @@ func little(c *ledger.Case) bool {
 	return rss != nil && rss.Bytes < 256<<20 && withSwap(c) == 0
 }
 
+// mapped is what the victim held beside its private memory: files and memory that
+// it shares, which a limit counts as well.
+func mapped(c *ledger.Case) int64 {
+	return ledger.Sized(c, "victim_file") + ledger.Sized(c, "victim_shmem")
+}
+
+// guest: what was killed is the virtual machine in which a pod runs.
+func guest(c *ledger.Case) bool {
+	victim, _ := c.Fact("victim")
+	return capped(c) && c.In("kubernetes") && kinds.VirtualMachine(victim.Text)
+}
+
+// proxied: what was killed is the proxy that a service mesh puts into others' pods.
+func proxied(c *ledger.Case) bool {
+	victim, _ := c.Fact("victim")
+	own, _ := c.Fact("container")
+	return capped(c) && c.In("kubernetes") && (kinds.Proxy(victim.Text) || own.Text == "istio-proxy" || own.Text == "linkerd-proxy")
+}
+
+// podUID is the pod's own number in a cgroup's path, which systemd writes with "_".
+var podUID = regexp.MustCompile(`pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12})`)
+
+// whichPod names the pod of which the log shows the number alone.
+func whichPod(c *ledger.Case) []step.Step {
+	uid := podUID.FindStringSubmatch(limits.CgroupPath(c))
+	if _, known := c.Fact("pod"); known || uid == nil {
+		return nil
+	}
+	return []step.Step{{Kind: "shell", Text: "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid,CONTAINERS:.spec.containers[*].name | grep " + strings.ReplaceAll(uid[1], "_", "-") + "   # whose it was"}}
+}
+
 // named: the log shows which process was killed.
 func named(c *ledger.Case) bool {
 	_, ok := c.Fact("victim")
 	return ok
 }
-
-// ranIn: what was killed is a runtime that takes a bound of its own.
-func ranIn(c *ledger.Case) bool { return hostFigures(c)["bounded"] != "" }
 
 var kubernetesCards = []cause.Card{
 	{
@@ -134,10 +172,39 @@ var kubernetesCards = []cause.Card{
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},
 	},
 	{
+		ID: "kubernetes/virtual-machine", Kinds: []fact.Kind{fact.KernelKill}, If: guest, Figures: podFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ended the pod's virtual machine at the pod's memory limit[[ of {limit}]]",
+		Means:    "{victim} is a virtual machine that runs in a pod (Kata Containers, KubeVirt): the pod is charged for all of it, its kernel and agent included.[[ It held {held} of private memory]][[ and {mapped} of files and shared memory, which is where the guest's RAM is]]. So the limit has to be far above what the container inside needs; the node may have had plenty of RAM.",
+		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the pod's limit, or count the machine apart", Ways: []cause.Way{
+				{For: "The pod", Text: "a few hundred MiB for the machine itself, beside what the container needs:"},
+				{For: "All pods of Kata", Text: "`overhead.podFixed.memory` of its RuntimeClass is added to each pod's limit; or `sandbox_cgroup_only = false` in its configuration.toml, which holds only the container's own part to it"},
+			}, Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "upgrade_version", Title: "If it came with an update, compare the releases", Told: "The default size of the machine (`default_memory`) and what the pod is charged for differ between releases.", Cost: "free to look"},
+			{Fix: "detach_accumulated", Title: "If it fails again later, watch whether memory climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
+		},
+		Sources: []string{"kata-containers/docs/design/host-cgroups.md", "kata-containers/docs/how-to/how-to-size-sandbox-overhead-runtime-rs.md", "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/"},
+	},
+	{
+		ID: "kubernetes/proxy", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: proxied, Figures: podFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ended the mesh's proxy at its container's memory limit[[ of {limit}]]",
+		Means:    "It is the proxy that the service mesh puts into the pod, at the limit of its own container; the program beside it has another.[[ It held {held}.]] A proxy holds the configuration of every service and endpoint that it is told of, and the connections that are open.[[ {lived}]][[ It was restarted {restarts} times.]]",
+		Not:      "`resources` of the program's own container: the proxy is not in there.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`); for all of Istio's proxies `values.global.proxy.resources`.[[ {wanted} is {basis}.]]", Kind: "config", Text: "annotations:\n  sidecar.istio.io/proxyMemory: 1Gi        # 1Gi: put twice today's limit\n  sidecar.istio.io/proxyMemoryLimit: 1Gi", Cost: "less room for other pods"},
+			{Fix: "lower_batch_size", Title: "Istio: tell it fewer services", Told: "By default each proxy is told of the whole mesh. A `Sidecar` resource in its namespace names what it needs:", Kind: "config", Text: "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: default}\nspec:\n  egress:\n  - hosts: [\"./*\", \"istio-system/*\"]", Cost: "other services must be listed"},
+			{Fix: "upgrade_version", Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak, of connections or of the proxy; a larger limit only postpones the kill.", Cost: "free to look"},
+		},
+		Sources: []string{"https://istio.io/latest/docs/reference/config/annotations/", "https://istio.io/latest/docs/reference/config/networking/sidecar/", "https://linkerd.io/2/reference/proxy-configuration/"},
+	},
+	{
 		ID: "kubernetes/limit-small", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") && little(c) }, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ended the container at its memory limit[[ of {limit}]]; {victim} held only {held}",
-		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} is little: either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. If nobody set that limit, a LimitRange of the namespace did.",
+		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} [[and {mapped} of files and shared memory ]]is little: either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. If nobody set that limit, a LimitRange of the namespace did.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "Start well above the need, measure the peak (`kubectl top pod --containers`), then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
@@ -166,11 +233,10 @@ var kubernetesCards = []cause.Card{
 		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]All processes of the container count, and so do files in memory (an `emptyDir` with medium Memory, /dev/shm).[[ {lived}]][[ It was restarted {restarts} times.]]",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values; for a pod that an operator makes, in the operator's own resource. A change to the pod alone is undone.", Steps: limitOfPod, Cost: "Less room for other pods"},
+			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values; for a pod that an operator makes, in the operator's own resource. A change to the pod alone is undone.[[ {injected}]]", Steps: limitOfPod, Cost: "Less room for other pods"},
 			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each holds its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some throughput"},
-			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: ranIn, Told: "{bounded}.", Cost: "Some throughput"},
 			boundDaemon,
-			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, ranIn, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
+			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
 			{Fix: "lower_num_workers", Title: "Bound what the program itself takes", If: when.Not(named), Told: "Set its workers or threads, its caches and the heap of its runtime yourself: defaults often follow the node's cores and RAM, not the container's.", Cost: "Some throughput"},
 			{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, load less at a time. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
 		},

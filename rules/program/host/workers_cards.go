@@ -82,7 +82,7 @@ const allLimits = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,
 
 var (
 	// boundDaemon limits a server of which one small process was killed.
-	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: known, Title: "Limit the memory of {victim}", Told: "Set {bound}.", Cost: "Some speed"}
+	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: known, Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
 	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it comes back, check whether memory climbs", Told: "`docker stats`, `kubectl top pod --containers` or `systemd-cgtop -m` every few minutes. If it climbs steadily, something leaks, and a larger limit only postpones the kill.", Cost: "Free"}
 	// raisePod raises a pod's limit; what it is the log does not show.
 	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",

@@ -8,5 +8,5 @@ var All = []*program.Program{
 	&DXVK, &STAR, &SPAdes, &Kraken, &KrakenUniq, &Gaussian, &ORCA, &LAMMPS, &Solver, &AfterEffects, &Stata, &BuildKit, &CatBoost, &Dynamics, &Renderers, &OpenCLPictures,
 	&RELION, &CryoSPARC, &MotionCor, &FastSurfer, &COLMAP, &Metashape, &AlphaFold, &AlphaFold3, &ColabFold, &Boltz, &Chai, &OpenFold, &RoseTTAFold,
 	&GROMACS, &OpenMM, &DeePMD, &Isaac, &MJX, &Blender, &Redshift, &Octane, &Unreal, &Unity, &Direct3D, &WGPU, &Ryujinx, &FFmpeg, &Minecraft, &Java,
-	&XGBoost, &LightGBM, &RAPIDS, &FAISS, &SparkRAPIDS, &Numba, &Dask, &Scanpy, &Modin, &OpenDroneMap,
+	&XGBoost, &LightGBM, &RAPIDS, &FAISS, &KMCUDA, &SparkRAPIDS, &Numba, &Dask, &Scanpy, &Modin, &OpenDroneMap,
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // heapLeft is what the driver would still give of the card, by its own count.
@@ -30,9 +31,10 @@ var DXVK = program.Program{
 			Means: "By the count of the driver {left} of the {card} was free. If a small request fails beside so much room, the address space of a 32-bit game is usually full: 2 GB, or 4 GB if it is large-address aware, for the game and all memory of the card mapped into it.",
 			Not:   "A larger card, more RAM or swap: a 32-bit game cannot address more.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Update DXVK, or use another layer", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris); they need Vulkan 1.3, so GeForce 600 and 700 end at 1.10.3. Direct3D 8: use the d3d8 of DXVK instead of d8vk. For comparison: `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
 				{Fix: "raise_memory_limit", Title: "Allow 4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
-				{Fix: "lower_resolution", Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9 with DXVK 1.10.3 and older: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
+				{Fix: "upgrade_version", Title: "Update DXVK and the graphics driver", Told: "Wine and Proton bring a DXVK of their own: the newest GE-Proton, Proton Experimental or runner in Lutris. 2.5 and later have a new allocator but need Vulkan 1.3: GeForce 600 and 700 end at 1.10.3.", Cost: "Some minutes"},
+				{Fix: "lower_resolution", If: held, Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9 with DXVK 1.10.3 and older: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
+				{Fix: "fix_shape", If: when.Not(held), Title: "For comparison, try WineD3D", Told: "`PROTON_USE_WINED3D=1 %command%`: if the game runs that way, it is DXVK or the driver.", Cost: "Slow; a test"},
 				{Fix: "restart_session", Title: "If it fails after hours: restart the game now and then", Cost: "Free"},
 			},
 			Figures: heapFigures,
@@ -51,6 +53,9 @@ var DXVK = program.Program{
 		},
 	},
 }
+
+// held: the game had put so much on the card that its textures count.
+func held(c *ledger.Case) bool { return ledger.Sized(c, "dxvk_driver") >= 512<<20 }
 
 func heapFigures(c *ledger.Case) map[string]string {
 	told := map[string]string{"left": "", "card": ""}

@@ -2,6 +2,7 @@ package science
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -15,6 +16,14 @@ var shorter = program.Program{
 		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold domains one by one with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
 		"bigger_gpu":    step.Paste("text", "A card with more memory: the same length runs without changes on 40 or 80 GB."),
 	},
+	Useless: map[string]func(*ledger.Case) string{"bigger_gpu": aboveCards, "kill_stale_process": aboveCards},
+}
+
+func aboveCards(c *ledger.Case) string {
+	if beyond(c)["beyond"] != "" {
+		return "One request alone is more than nearly every card has."
+	}
+	return ""
 }
 
 var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swap", "lower_context")
@@ -23,7 +32,7 @@ var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swa
 var AlphaFold = program.Program{
 	Name: "alphafold", Shown: "AlphaFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"alphafold/docker/run_docker.py": "TF_FORCE_UNIFIED_MEMORY XLA_PYTHON_CLIENT_MEM_FRACTION", "alphafold/run_alphafold.py": "--models_to_relax --db_preset"},
-	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model.", "/afprofile/", "AFProfile"},
+	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model.", "/afprofile/", "AFProfile", "run_AFP.py"},
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
 	Steps: steps{

@@ -13,7 +13,7 @@ import (
 const foldMeans = "The total length decides, all chains together: memory grows with its square or more, so 1.4 times the residues need at least twice the memory. "
 
 var (
-	shorterCure = cause.Cure{Fix: "lower_context", Title: "Shorten the input", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less.", Cost: "Contacts between the pieces"}
+	shorterCure = cause.Cure{Fix: "lower_context", Title: "Shorten the input", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory or less. A smaller alignment (MSA) helps too, where the program bounds its rows.", Cost: "Contacts between the pieces"}
 	largerCard  = cause.Cure{Fix: "bigger_gpu", If: when.Not(hopeless), Title: "Use a card with more memory", Told: "The same input runs unchanged on a card well above {asked}; rent one of 40 or 80 GB for the run.", Cost: "Rent"}
 )
 
@@ -30,8 +30,8 @@ func residues(c *ledger.Case) map[string]string {
 var alphafoldCards = []cause.Card{{
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: one prediction needs {asked} at once]]",
-	Means: foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
-	Not:   "Fewer recycles or models: they run one after another in the same memory.",
+	Means: foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece[[; {beyond}]]. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
+	Not:   "Fewer recycles or models: they run one after another in the same memory.", Figures: beyond,
 	Cures: []cause.Cure{
 		shorterIf(hopeless),
 		{Fix: "cpu_offload", Title: "Turn on unified memory (spills into RAM)", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
@@ -39,6 +39,14 @@ var alphafoldCards = []cause.Card{{
 	},
 	Sources: []string{"alphafold/docker/run_docker.py", "alphafold/README.md"},
 }}
+
+// beyond says that no card could give it, "" where one could.
+func beyond(c *ledger.Case) map[string]string {
+	if ledger.Requested(c) < 96<<30 {
+		return map[string]string{"beyond": ""}
+	}
+	return map[string]string{"beyond": "few cards, if any, have so much"}
+}
 
 // hopeless: more than nearly any card has.
 func hopeless(c *ledger.Case) bool { return ledger.Requested(c) >= 72<<30 }

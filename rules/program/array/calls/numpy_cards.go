@@ -172,6 +172,18 @@ var NumPyCards = []cause.Card{
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
 	},
 	{
+		ID: "numpy/in-library", Kinds: []fact.Kind{fact.NumpyAlloc}, If: when.All(ordinaryArray, inLibrary), Unsaid: []string{"pandas/core"},
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: libraryFigures, Headline: "was refused one array of {asked}, which {library} makes",
+		Means: "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. The array is made inside {library}[[, which your line calls: `{own}`]]. So it is not to be changed in your code, only what goes in: its sides are counts of your data.",
+		Not:   "Reading your file in blocks or memory-mapped: the array is not the file.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Give it less", Told: "The array is as large as the product of its sides, {shape}: leave out rows, cells, features, items or files that you do not need before that call, or call it for parts and join the results. Half of one side is half of it.", Cost: "A part at a time"},
+			{Fix: "upgrade_version", Title: "Update {library}, and look for an option that leaves this step out", Told: "Newer releases often keep such tables sparse, or can do without.[[ {hint}]]", Kind: "shell", Text: "pip install --upgrade {package}", Cost: "A few minutes"},
+			{Fix: "raise_memory_limit", Title: "Or run it where so much RAM is free", Told: "More than {asked} beside what the program holds already; a job or container needs a limit above that.", Cost: "Money, or a queue"},
+		},
+		Sources: []string{numpyError, "swan_vis/swangraph.py"},
+	},
+	{
 		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: ordinaryArray, Unsaid: []string{"pandas/core"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures, Headline: "was refused one array of {asked}",
 		Means: "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Either all your data is put into one array (stacked, converted, made dense), or one side of the shape is wrong. Compare its sides with the number of your samples and with the size of one.",

@@ -30,7 +30,7 @@ var NamedCards = []cause.Card{
 		Not:   "A smaller scene, input or batch: the failure comes before any of it is on the card.",
 		Cures: []cause.Cure{
 			ofWhom,
-			{Fix: "select_gpu", Title: "Use another card", Told: "The program's own option for the card, or before the start (the number of a free card in `nvidia-smi`):", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
+			{Fix: "select_gpu", Title: "Use another card", Told: "Some programs touch every card before they read their own option, so one full card ends them. Hide the others before the start (the number of a free card in `nvidia-smi`); the program then counts what it sees from 0, and its own option has to follow:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
 			{Fix: "restart_session", Title: "If no process is listed: look outside the container", Told: "In a container `nvidia-smi` shows no processes of others: run it on the machine itself. Memory that nobody holds there goes with a restart of the machine or of the container that left it.", Cost: "what runs there"},
 		},
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html"},

@@ -57,6 +57,27 @@ var MLXCards = []cause.Card{
 		Sources: []string{mlxMetal, "https://github.com/ml-explore/mlx/pull/1718", "https://github.com/ml-explore/mlx-lm/issues/1672", "https://github.com/cubist38/mlx-openai-server/issues/188"},
 	},
 	{
+		ID: "mlx/own-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Unable to allocate"}, Unsaid: []string{"Resource limit", "Train loss"}, If: requested,
+		Headline: "was refused {asked} of the memory that Mac and GPU share",
+		Means:    "MLX's own allocator refused: it stops at a limit that follows from what macOS gives the GPU, about two thirds to three quarters of the RAM. The message does not say what holds the rest: the model, the work on this input, or other programs. If it fails at the very end, the last step (decoding a picture, say) needs more than those before it.",
+		Not:      "Swap: memory that the GPU works on stays in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "Update mlx, and the program or example", Told: "[[{old}]]Newer ones give cached memory back before they refuse.", Kind: "shell", Text: "pip install --upgrade mlx", Cost: "A few minutes"},
+			{Fix: "half_precision", Title: "Use smaller weights or a smaller result", Ways: []cause.Way{
+				{For: "Pictures", Text: "a smaller size, one at a time; mlx-examples' txt2image.py has `--quantize` in newer versions"},
+				{For: "Language models", Text: "a 4-bit conversion (names end in `-4bit`), a shorter prompt"},
+			}, Cost: "Some quality"},
+		},
+		Figures: func(c *ledger.Case) map[string]string {
+			if c.Contains("malloc_or_wait") {
+				return map[string]string{"old": "`malloc_or_wait` is in old versions of MLX only. "}
+			}
+			return map[string]string{"old": ""}
+		},
+		Sources: []string{mlxMetal, "mlx-examples/stable_diffusion/txt2image.py"},
+	},
+	{
 		ID: "mlx/server-later", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"\" 200", "200 OK"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "answered requests, then ran out of GPU memory",
 		Means: "The log shows an answered request (200) before the failure, so the model fits. The rest grew: caches of earlier prompts that the server keeps, a longer prompt (a coding agent sends all of it each time), or several requests at once. macOS gives the GPU two thirds to three quarters of the RAM.",
@@ -75,16 +96,19 @@ var MLXCards = []cause.Card{
 		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default. If it fails at the first token, the model is too large; at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on stays in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "If it fails at long prompts: shorten the context", Ways: []cause.Way{
-				{For: "A server (oMLX, LM Studio, mlx_lm.server)", Text: "in its settings a shorter context, a smaller prompt cache (oMLX: hot cache) and smaller prefill steps, where it has them; restart it to free the caches of earlier requests."},
-				{For: "The command line", Text: "`mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt`, with your own `--model`."},
-			}, Cost: "Older text is dropped from the cache"},
+			{Fix: "lower_context", Title: "Ask for less at a time", Ways: []cause.Way{
+				{For: "A chat or agent", Text: "a shorter context; in the server's settings a smaller prompt cache and smaller prefill steps, where it has them; `mlx_lm.generate` takes `--max-kv-size 4096`"},
+				{For: "Pictures or video", Text: "fewer frames, a smaller picture, one at a time"},
+				{For: "A server with several models", Text: "unload those that you do not use, or restart it"},
+			}, Cost: "Detail, or older text"},
 			{Fix: "use_lower_quant", Title: "If it fails at once: use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model (names end in `-4bit`): about 0.6 GB per billion parameters.", Cost: "Little quality; another download"},
 			{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU. With much of it free, give the GPU more, until the next restart: `sudo sysctl iogpu.wired_limit_mb=28672` (on a Mac of 32 GB; leave at least 4 GB).", Cost: "Free"},
 		},
 		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
 }
+
+func requested(c *ledger.Case) bool { return c.F().Requested != nil }
 
 func sizedRequest(c *ledger.Case) bool { return c.F().Requested != nil && c.F().Limit != nil }
 

@@ -1,4 +1,4 @@
-package array
+package rest
 
 import (
 	"strings"

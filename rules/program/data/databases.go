@@ -1,4 +1,4 @@
-package host
+package data
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
