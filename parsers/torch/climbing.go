@@ -87,7 +87,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			continue
 		}
 		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
-		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
+		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired && (n > 0 || !strings.Contains(after[:pairWidth], "|"))) {
 			l.Signal(f, map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], h.At)
 			if n >= manySteps {
 				return

@@ -41,7 +41,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			again[cure.Fix] = true
 			continue
 		}
-		if era.TooNew(c, cure.Fix) {
+		if era.TooNew(c, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, true) {
 			continue
 		}
 		told[cure.Fix], told[cure.Title] = true, true
