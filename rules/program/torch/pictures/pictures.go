@@ -57,7 +57,7 @@ var (
 		{
 			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(neverFits, when.Not(ledger.AbsurdSize), misread), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece, which no card has",
-			Means:    "No input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another card or version.",
+			Means:    "No usual input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, a broadcast of everything by everything, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another card or version.",
 			Not:      "A smaller batch or input, 16 bit, closing programs, a larger card: the size is not a real need.",
 			Cures: []cause.Cure{
 				rebuiltForCard,
