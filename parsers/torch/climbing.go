@@ -130,7 +130,7 @@ func done(bar string) (n, all int) {
 
 // stepsWithin reads the steps behind the number of an epoch: "[1][371/4899]",
 // "1,batch371/4899", "1[12800/60000(21%)]", and the epochs of "15/100".
-// paired tells steps beside the number of their epoch from a count alone.
+// paired tells steps beside an epoch's number (a bar at 0 has none) from a count alone.
 func stepsWithin(after string) (n int, paired, ok bool) {
 	slash := strings.IndexByte(after, '/')
 	if slash < 0 {
@@ -140,7 +140,7 @@ func stepsWithin(after string) (n int, paired, ok bool) {
 	start := numberStart(after, slash)
 	n, err := strconv.Atoi(after[start:slash])
 	all, other := strconv.Atoi(after[slash+1 : end])
-	return n, strings.ContainsAny(after[:start], "0123456789"), err == nil && other == nil && n <= all && all >= manySteps
+	return n, strings.ContainsAny(after[:start], "0123456789") && (n > 0 || !strings.Contains(after, "|")), err == nil && other == nil && n <= all && all >= manySteps
 }
 
 // countedStep reads the number behind "step" or "iter", whatever little stands

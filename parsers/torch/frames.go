@@ -30,7 +30,7 @@ var torchStages = slices.Concat(
 	text.Frames("load", 4, "_load_pretrained_model", "load_state_dict", "load_checkpoint_in_model", "set_module_tensor_to_device", "caching_allocator_warmup", "load_torch_file", "in make_quant", "in load_quant", "load_autosplit"),
 	text.Frames("inference", 3, "generation/utils.py", "in _apply_top_k_top_p", "in _apply_top_p_top_k", "in _apply_penalties", "in _apply_min_p", `generation\utils.py`, "common_ksampler", "in process_images", "decode_latent_batch", "sample_hunyuan", "in generate_with_callback"),
 	text.Frames("load", 4, "get_storage_from_record", "torch.empty((out_features, in_features)"),
-	text.Frames("load", 2, "self._apply(convert)", "in _apply", "self._apply(lambda t: t.", "in from_pretrained", "in load_model_wrapper", "module.to(device, dtype)", "return t.to("),
+	text.Frames("load", 2, "self._apply(convert)", "in _apply", "self._apply(lambda t: t.", "in from_pretrained", "in load_model_wrapper", "in build_network", "in build_detector", "in build_backbone", "in build_model", "module.to(device, dtype)", "return t.to("),
 	text.Frames("load", 5, "in patch_weight_to_device", "in load_models_gpu"),
 	text.Frames("load", 5, "could not be loaded: CUDA out of memory", "could not be loaded: [enforce fail", "Failed to load model: CUDA out of memory", "Error loading model: CUDA out of memory"),
 	text.Frames("inference", 1, "diffusers/pipelines/", `diffusers\pipelines\`),

@@ -34,14 +34,12 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return cure.If != nil && !cure.If(c) || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
 	for i, cure := range cures {
-		if told[cure.Fix] || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+		unfit := era.TooNew(c, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, true)
+		if told[cure.Fix] || unfit || cure.Fix == "add_swap" && ledger.OnCluster(c) {
 			continue
 		}
 		if cure.Title != "" && told[cure.Title] {
 			again[cure.Fix] = true
-			continue
-		}
-		if era.TooNew(c, cure.Fix) {
 			continue
 		}
 		told[cure.Fix], told[cure.Title] = true, true

@@ -21,7 +21,6 @@ var oversizedAllocation = Rule{
 	},
 	Remedies: []Remedy{
 		{Fix: "efficient_attention", Fit: Foremost, If: ledger.WritesScores},
-		{Fix: "fix_shape", Fit: Foremost, If: ledger.AbsurdSize},
 		{Fix: "lower_batch_size", Fit: Foremost, If: when.Root(fact.CPUAlloc)},
 		{Fix: "lower_resolution", Fit: Cures, If: when.All(when.Not(ledger.AbsurdSize), when.Not(when.All(when.Root(fact.CPUAlloc), ledger.WritesScores)))},
 		{Fix: "enable_flash_attention", Fit: Cures, If: when.All(neverFits, when.Not(ledger.AbsurdSize))},

@@ -3,6 +3,7 @@ package fix
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -60,7 +61,9 @@ func (f Fix) Suits(c *ledger.Case, own bool) bool {
 }
 
 // noSize: what was asked for is garbage, not a size.
-func noSize(c *ledger.Case) bool { return ledger.AbsurdSize(c) || ledger.Requested(c) >= cause.Absurd }
+func noSize(c *ledger.Case) bool {
+	return ledger.AbsurdSize(c) || ledger.Requested(c) >= cause.Absurd || c.Root(fact.TorchAlloc) && ledger.Requested(c) >= cause.Absurd/16
+}
 
 // Presumes reports that the fix is for work of one kind where the log shows none
 // of it: training, or what only some programs do.

@@ -89,7 +89,7 @@ var lowerContext = Fix{
 	Cost:     moderate,
 	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
 	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
-	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},
+	Needs:    Needs{size: true, works: language, branch: "Text", told: "half the length of prompt and answer."},
 	Told:     "In your program's settings: 4096 first, then up.",
 	Steps:    stepsContext,
 	Effect:   func(c *ledger.Case) *effect.Effect { return effect.Scaled(c, 2, "With half the length") },

@@ -14,7 +14,7 @@ var ofTraining = []Fix{
 		Cost:     moderate,
 		Check:    checkStep,
 		Next:     "Lower the batch or the length; then look at the optimizer.",
-		Needs:    Needs{works: trained, training: true, branch: "Training", told: "gradient checkpointing: 20 to 30 % slower, the same result.", without: fact.Checkpoints},
+		Needs:    Needs{size: true, works: trained, training: true, branch: "Training", told: "gradient checkpointing: 20 to 30 % slower, the same result.", without: fact.Checkpoints},
 		Told:     "In the training settings, where the program has it.",
 	},
 	{
@@ -24,7 +24,7 @@ var ofTraining = []Fix{
 		Cost:     cheap,
 		Check:    checkStep,
 		Next:     "Gradient checkpointing.",
-		Needs:    Needs{works: trained, training: true, branch: "Training", told: "smaller batches with gradient accumulation."},
+		Needs:    Needs{size: true, works: trained, training: true, branch: "Training", told: "smaller batches with gradient accumulation."},
 		Told:     "In the training settings: half the batch, twice the accumulation.",
 	},
 	{
@@ -34,7 +34,7 @@ var ofTraining = []Fix{
 		Cost:     cheap,
 		Check:    checkStep,
 		Next:     "Gradient checkpointing.",
-		Needs:    Needs{works: trained, training: true, python: true, branch: "Training", told: "mixed precision (`torch.autocast`).", without: fact.MixedPrecision},
+		Needs:    Needs{size: true, works: trained, training: true, python: true, branch: "Training", told: "mixed precision (`torch.autocast`).", without: fact.MixedPrecision},
 		Told:     "In the training settings: bf16, or fp16 on older cards.",
 	},
 	{

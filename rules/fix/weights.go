@@ -19,7 +19,7 @@ var ofWeights = []Fix{
 		Cost:     cheap,
 		Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
 		Next:     "8 or 4 bit.",
-		Needs:    Needs{notFor: noNetwork},
+		Needs:    Needs{size: true, notFor: noNetwork},
 		Told:     "fp16 or bf16 in your program's settings.",
 		Useless: func(c *ledger.Case) string {
 			if format := ledger.Quantised(c); format != "" {

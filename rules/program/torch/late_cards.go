@@ -46,13 +46,13 @@ var lateCards = []cause.Card{
 		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
-		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: builtPiece, Headline: "was refused graphics memory while the network was being built",
+		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: cures.Built,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: builtPiece, Headline: "was refused graphics memory while the network was being built",
 		Means: "It failed while the network was being built on the card. {piece} So most likely the card was full already (another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory), or large tables of this model came before. The message has no figures.",
-		Not:   "A smaller batch or image: the network itself was being built.",
+		Not:   "A smaller batch or input, mixed precision: the network itself was being built.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
+			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, look for `Xid` in `sudo dmesg`, and install a PyTorch build for this driver and card.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
 	},
@@ -124,24 +124,7 @@ func builtPiece(c *ledger.Case) map[string]string {
 	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) {
 		return map[string]string{"piece": "That line moves one of its parts there."}
 	}
-	return map[string]string{"piece": "One layer's weights are usually only a few MB."}
-}
-
-// builtOnCard: the innermost frames make a layer of PyTorch's or its first
-// values, or a constructor of the reader's own moves one of its parts there, and
-// no module is at work.
-func builtOnCard(c *ledger.Case) bool {
-	frames := ledger.Trace(c)
-	if f := ledger.OwnFrame(c); f != nil && f.Function == "__init__" && (strings.Contains(f.Source, ".cuda()") || strings.Contains(f.Source, ".to(device)")) && !strings.Contains(f.Source, "model") && !strings.Contains(f.Source, "net") {
-		return true
-	}
-	for _, f := range frames[max(0, len(frames)-3):] {
-		file := strings.ReplaceAll(f.File, `\`, "/")
-		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {
-			return true
-		}
-	}
-	return false
+	return map[string]string{"piece": "No batch exists yet, and one layer's weights are usually only a few MB."}
 }
 
 // distributed: torchrun, a rank in a prefix, or a card other than the first.

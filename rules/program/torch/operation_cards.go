@@ -36,12 +36,14 @@ var (
 		Told: "{half16} around the forward pass (training: with a `GradScaler`) halves the activations.",
 	}
 	checkpointed = cause.Cure{
-		Fix: cures.CheaperTraining.Fix, If: cures.CheaperTraining.If, Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
+		Fix: cures.CheaperTraining.Fix, If: when.All(cures.CheaperTraining.If, when.Not(neverFitting)), Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
 		Told: "Gradient checkpointing (`torch.utils.checkpoint`) stores a few activations and recomputes the others in the backward pass.",
 	}
 	// checkpointOpen is for a log that shows neither training nor use.
 	checkpointOpen = cause.Cure{
-		Fix: checkpointed.Fix, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !evaluating(c) }, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
+		Fix: checkpointed.Fix, If: func(c *ledger.Case) bool {
+			return !c.Training() && c.Phase == "unknown" && !evaluating(c) && !neverFitting(c)
+		}, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
 	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",

@@ -13,7 +13,7 @@ var GaussianSplatting = program.Program{
 	Name: "gaussian-splatting", Shown: "Gaussian Splatting",
 	Work: "rendering", Edits: "flags", Language: "python",
 	Sources: program.Sources{"gaussian-splatting/README.md": "--data_device --resolution --densify_grad_threshold --densify_until_iter --densification_interval --test_iterations --images"},
-	Proofs:  []string{"diff_gaussian_rasterization", "gaussian_renderer/", "scene/gaussian_model.py", "Loading Training Cameras", "gaussian-splatting/"},
+	Proofs:  []string{"diff_gaussian_rasterization", "_C.rasterize_gaussians(", "gaussian_renderer/", "scene/gaussian_model.py", "Loading Training Cameras", "gaussian-splatting/"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: splatWork, cause.TrainingStateTooLarge: splatWork, cause.OversizedAllocation: splatWork,
 		cause.ModelTooLarge: splatWork, cause.RetainedMemory: splatWork,

@@ -14,7 +14,7 @@ import (
 
 // rebuilt compiles the extensions anew for the card that is there.
 var rebuilt = cause.Cure{
-	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "On the machine that trains, in the repository's folder; delete `build` in both submodules first. Replace 8.6 by your card's: 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
+	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "On the machine that trains, in the folder that has `submodules`; delete `build` in both submodules first. Replace 8.6 by your card's: 7.0 V100, 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
 	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
 }
 
@@ -77,7 +77,7 @@ var splatCards = []cause.Card{
 		Not:   "Smaller images or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
 			rebuilt,
-			{Fix: "fix_shape", Title: "If it stays: run with --debug and check the inputs", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then check what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
+			{Fix: "fix_shape", Title: "If it stays: check the inputs, and run with --debug", Told: "NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres). `--debug` of graphdeco's train.py (elsewhere `debug=True` in the rasteriser's settings) stops at the kernel that fails.", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
 			{Fix: "restart_session", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,

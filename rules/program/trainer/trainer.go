@@ -46,10 +46,9 @@ var Vision = program.Program{
 			{Fix: "mixed_precision", Fit: cause.MayHelp, If: (*ledger.Case).Training},
 		},
 		cause.OversizedAllocation: {
-			{Fix: "fix_shape", Fit: cause.Foremost, If: ledger.AbsurdSize},
-			{Fix: "lower_resolution", Fit: cause.Cures, If: when.Not(ledger.AbsurdSize)},
-			{Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(ledger.AbsurdSize)},
-			{Fix: "fix_shape", Fit: cause.MayHelp, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "lower_resolution", Fit: cause.Cures},
+			{Fix: "lower_batch_size", Fit: cause.Helps},
+			{Fix: "fix_shape", Fit: cause.MayHelp},
 		},
 		cause.Unknown: {
 			{Fix: "kill_stale_process", Fit: cause.Cures, If: when.Root(fact.CUDAError)},

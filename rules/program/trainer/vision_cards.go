@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -18,7 +19,7 @@ var ramGone = []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.RankKilled, fa
 // ownCard: nothing shows that others hold the card or that it was not full.
 func ownCard(c *ledger.Case) bool {
 	inPieces := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
-	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has()
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has() && !cures.Built(c)
 }
 
 // ordinary: and what was asked for is no single piece of a third of the card or

@@ -4,6 +4,7 @@ package code
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -125,10 +126,21 @@ func stepsEfficientAttention(c *ledger.Case) []step.Step {
 	if ledger.WritesScores(c) {
 		return []step.Step{fused, {Kind: "python", Text: "# any version: 256 queries at a time\nparts = [torch.softmax(part @ k.transpose(-2, -1) * k.shape[-1] ** -0.5, -1) @ v for part in q.split(256, dim=-2)]\nout = torch.cat(parts, dim=-2)"}}
 	}
+	if !mayLoad(c) {
+		return []step.Step{fused}
+	}
 	return []step.Step{fused, library}
 }
 
+// mayLoad: a language model of transformers may be there.
+func mayLoad(c *ledger.Case) bool {
+	return c.Says("transformers") || c.Operation != "projection" || strings.HasPrefix(c.Reader.Work, "text")
+}
+
 func stepsFlashAttention(c *ledger.Case) []step.Step {
+	if !mayLoad(c) {
+		return nil
+	}
 	return []step.Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"   # or "flash_attention_2" with the flash-attn package`)}
 }
 

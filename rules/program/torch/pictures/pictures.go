@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -54,16 +55,17 @@ var (
 		},
 		Slack("pytorch/slack-pictures", makesPictures),
 		{
-			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(untraced, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "asked for {asked} in one piece, which no computer has",
-			Means:    "No input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another version.",
-			Not:      "Closing programs, a larger card: no card has that much.",
+			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(neverFits, when.Not(ledger.AbsurdSize), misread), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			Headline: "asked for {asked} in one piece, which no card has",
+			Means:    "No usual input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, a broadcast of everything by everything, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another card or version.",
+			Not:      "A smaller batch or input, 16 bit, closing programs, a larger card: the size is not a real need.",
 			Cures: []cause.Cure{
+				rebuiltForCard,
 				{Fix: "fix_shape", Title: "Print the inputs of the failing call", Kind: "python", Told: "Look for a negative count, NaN, a wrong type or swapped dimensions.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
-				{Fix: "upgrade_version", Title: "If it is a compiled extension: rebuild it", Cost: "some minutes", Told: "Build it with the PyTorch and CUDA that are installed now, from the source version that the program asks for; then run the program's own example to rule out the data."},
+				{Fix: "upgrade_version", If: when.Not(operation.Is(operation.Extension)), Title: "If it is a compiled extension: rebuild it", Cost: "some minutes", Told: "Build it with the PyTorch and CUDA that are installed now, from the source version that the program asks for; then run the program's own example to rule out the data."},
 				{Fix: "cpu_offload", Title: "Find the call that asked for it", Cost: "slower, once", Kind: "shell", Told: "With this the traceback ends at the failing call. If it can run on the CPU, the error there usually names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
 			},
-			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
+			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "pytorch/torch/utils/cpp_extension.py", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
 		},
 		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -109,6 +111,20 @@ func onLinux(c *ledger.Case) bool {
 
 // neverFits: more than the whole card for one tensor.
 func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
+
+// rebuiltForCard is for a call into a compiled extension whose kernel counted
+// wrong, mostly because it did not run.
+var rebuiltForCard = cause.Cure{
+	Fix: "upgrade_version", If: operation.Is(operation.Extension), Title: "Rebuild the extension for this card", Cost: "some minutes",
+	Told: "It is compiled only for the cards of the machine that built it, or for TORCH_CUDA_ARCH_LIST. On another card its kernel does not run, and the count that it should have written is garbage. `nvcc` must have the CUDA version of PyTorch. Delete the extension's `build` folder first.",
+	Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2\nexport TORCH_CUDA_ARCH_LIST=8.6   # the capability that this prints\npip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps ./EXTENSION   # EXTENSION: its source folder",
+}
+
+// misread: more than any computation asks for, or than a compiled extension does.
+func misread(c *ledger.Case) bool {
+	asked := c.Asked.Bytes / units.GiB
+	return asked >= 64*1024 || asked > 4*1024 && untraced(c) || asked >= 1024 && c.Backend == "cuda" && operation.Is(operation.Extension)(c)
+}
 
 // untraced: no frame tells which operation it was.
 func untraced(c *ledger.Case) bool {

@@ -281,7 +281,7 @@ func heldFigures(c *ledger.Case) map[string]string {
 func stageOf(c *ledger.Case) string {
 	switch {
 	case cures.Loading(c):
-		return "It failed while a model was being moved to the card."
+		return "It failed while a model was being built or moved to the card."
 	case cures.LateStep(c):
 		return "Earlier steps went well: something grows from step to step, or this one was larger."
 	case c.Training():
