@@ -15,11 +15,9 @@ var Frames = text.Parser{
 	Context: text.StageTexts(torchStages),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		for _, h := range hits {
-			s := torchStages[h.Word]
-			if l.Aside(h.At) {
-				continue
+			if s := torchStages[h.Word]; !l.Aside(h.At) {
+				f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: s.Frame, Inner: s.Inner})
 			}
-			f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: s.Frame, Inner: s.Inner})
 		}
 	},
 }
