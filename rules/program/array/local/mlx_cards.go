@@ -3,6 +3,7 @@ package local
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -144,5 +145,7 @@ func prefillFigures(c *ledger.Case) map[string]string {
 // packages that run language models.
 func ownScript(c *ledger.Case) bool {
 	own := slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Own })
-	return own && !c.Near("mlx_lm", "mlx-lm", "mlx_vlm", "mlx_engine", "mlx_whisper", "omlx")
+	return own && !slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "mlx_") || strings.Contains(x.File, "mlx-lm") || strings.Contains(x.File, "omlx")
+	})
 }

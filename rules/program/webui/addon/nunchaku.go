@@ -37,7 +37,7 @@ var Nunchaku = []cause.Card{
 		Sources: []string{nunchaku + "src/Serialization.cpp", nunchaku + "src/Tensor.h", nunchakuNodes + "nodes/models/flux.py"},
 	},
 	{
-		ID: "comfyui/nunchaku-load", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"load"}, Said: []string{"Initializing Quantized", "nunchaku/src/", `nunchaku\src\`, `nunchaku-dev\src\`}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/nunchaku-load", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"load"}, Said: []string{"Initializing Quantized", "nunchaku/src/", `nunchaku\src\`, `nunchaku-dev\src\`, "Layer offloading enabled", "enable CPU offload"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while Nunchaku loaded its model",
 		Means:    "Nunchaku's 4-bit transformer takes 6 to 12 GB (FLUX the least), in memory of its own that ComfyUI does not move. Without offloading all of it goes to the card, beside what is there already.",
 		Not:      "A lower resolution: no image had been begun. `--lowvram`: it does not reach this transformer.",
