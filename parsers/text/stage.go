@@ -11,7 +11,7 @@ import (
 // only shows that the program took part: a path or a name of its own.
 type stageWord struct {
 	word, Phase string
-	frame       bool
+	Frame       bool
 	Inner       int
 }
 
@@ -62,7 +62,7 @@ func (e Evidence) Look(l *Log, hits []Hit, f *fact.Facts) {
 	f.Programs = append(f.Programs, fact.Program{Name: e.Program, Line: line, Weight: 2})
 	for _, h := range hits {
 		if s := e.Words[h.Word]; s.Phase != "" {
-			f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: s.frame, Inner: s.Inner})
+			f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: s.Frame, Inner: s.Inner})
 		}
 	}
 	for _, x := range f.Facts {

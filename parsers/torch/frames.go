@@ -15,11 +15,9 @@ var Frames = text.Parser{
 	Context: text.StageTexts(torchStages),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		for _, h := range hits {
-			s := torchStages[h.Word]
-			if l.Aside(h.At) {
-				continue
+			if s := torchStages[h.Word]; !l.Aside(h.At) {
+				f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: s.Frame, Inner: s.Inner})
 			}
-			f.Stages = append(f.Stages, fact.Stage{Phase: s.Phase, Line: l.Line(h.At), Frame: true, Inner: s.Inner})
 		}
 	},
 }
@@ -33,8 +31,8 @@ var torchStages = slices.Concat(
 	text.Frames("load", 2, "self._apply(convert)", "in _apply", "self._apply(lambda t: t.", "in from_pretrained", "in load_model_wrapper", "in build_network", "in build_detector", "in build_backbone", "in build_model", "module.to(device, dtype)", "return t.to("),
 	text.Frames("load", 5, "in patch_weight_to_device", "in load_models_gpu"),
 	text.Frames("load", 5, "could not be loaded: CUDA out of memory", "could not be loaded: [enforce fail", "Failed to load model: CUDA out of memory", "Error loading model: CUDA out of memory"),
-	text.Frames("inference", 1, "diffusers/pipelines/", `diffusers\pipelines\`),
-	text.Frames("load", 2, "in instantiate_from_config", "instantiate_from_config("),
+	text.Frames("inference", 1, "diffusers/pipelines/", `diffusers\pipelines\`), text.Steps("load", "Initializing Quantized", "Failed to load safetensors using method"), text.Steps("inference", "[info] Done.", "Injecting quantized module"), // Nunchaku's
+	text.Frames("load", 2, "in instantiate_from_config", "instantiate_from_config(", "Stable diffusion model failed to load"),
 	text.Frames("inference", 3, "in prompt_step", "in generate_step", "in stream_generate"), // mlx-lm and LM Studio's engine
 	text.Frames("training", 3, "in training_step", "in _inner_training_loop", "in compute_loss", "in train_one_epoch", "in train_epoch", "in train_model", "in do_train"),
 )

@@ -64,11 +64,9 @@ var (
 
 func readTotalVRAM(m text.Message) int {
 	k := m.Find(totalVRAM, 40)
-	if size := k.Size("total"); size != nil && size.Bytes == units.GiB && m.Mentions("directml") {
-		return m.End // a placeholder: DirectML does not say what there is
-	}
-	if k.Ok() {
-		text.Card(m.Facts, fact.Device{Index: -1, Total: k.Size("total"), Line: m.Log.Line(m.At)}, m.Log.LineText(m.At))
+	size := k.Size("total") // DirectML does not say what there is
+	if placeholder := size != nil && size.Bytes == units.GiB && m.Mentions("directml"); k.Ok() && !placeholder {
+		text.Card(m.Facts, fact.Device{Index: -1, Total: size, Line: m.Log.Line(m.At)}, m.Log.LineText(m.At))
 	}
 	return m.End
 }

@@ -11,6 +11,8 @@ import (
 // trainers, FramePack and other demos.
 var Diffusion = text.NewParser("diffusion", nil, []text.Wording{
 	text.On("Insufficient GPU memory to load model", text.Quotes(fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})),
+	// WanGP's own words in place of CUDA's, by the text of the exception (wgp.py).
+	text.On("you have unsufficient VRAM", text.Quotes(fact.Failure{Kind: fact.DeviceAlloc, Backend: "cuda", Wrapper: true})), text.On("you have unsufficient RAM", text.Quotes(fact.Failure{Kind: fact.CUDAError, Backend: "cuda", Wrapper: true})),
 	text.On("OOM Detected, reducing batch/grad size", text.Notices("batch_reduced", "Training ran out of memory and went on with a smaller batch.")),
 }, append(append(text.OnAny(text.Signals("no_fast_attention"), "Xformers is not installed!", "Flash Attn is not installed!", "Sage Attn is not installed!"),
 	text.OnAny(text.Signals("vae"), "vae.decode(", "vae/decode", "autoencoder_kl.py", "autoencoder.py", "VAEDecode", "decode_first_stage")...),

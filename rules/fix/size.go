@@ -76,7 +76,7 @@ func UselessBatch(c *ledger.Case) string {
 
 // uselessInput: what goes into a model does not matter while it is being loaded.
 func uselessInput(c *ledger.Case) string {
-	if c.Phase == "load" && c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Signal("training", "backward") == nil {
+	if c.Phase == "load" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError) && ledger.OnCard(c) && c.Signal("training", "backward") == nil {
 		return "It failed while the model was being loaded, before there was any input."
 	}
 	return ""

@@ -44,7 +44,7 @@ func training(c *ledger.Case) bool { return c.Training() }
 // Wan2GP is deepbeepmeep's page for many video models.
 var Wan2GP = program.Program{
 	Name: "wan2gp", Carries: append([]string{"wan", "hunyuanvideo"}, uis.Nested...), Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
-	Proofs:  []string{"wgp.py", "Wan2GP/", "Memory Management for the GPU Poor", "-packages/mmgp/"},
+	Proofs:  []string{"wgp.py", "Wan2GP/", "Memory Management for the GPU Poor", "-packages/mmgp/", "it is likely that you have unsufficient"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2GP/docs/CLI.md": "--profile --preload --attention --perc-reserved-mem-max --fp16 --quantize-transformer"},
 	Steps: steps{
@@ -68,7 +68,19 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
+			ID: "wan2gp/guess", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"you have unsufficient RAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "takes its failure for a lack of RAM",
+			Means:    "The sentence is WanGP's guess: it stands for \"CUDA error: out of memory\" without sizes, or for a kernel that asked for too many resources, and the error itself is above it in the console. WanGP takes pinned (reserved) RAM that was refused for the reason; the log does not prove it.",
+			Cures: []cause.Cure{
+				{Fix: "lowvram_mode", Title: "Pin less RAM: profile 4 or 5", Steps: leastPinned, Told: "Also turn compilation off (Configuration, Performance) for one run.", Cost: "Slower."},
+				{Fix: "close_other_apps", Title: "Restart WanGP, close other programs", Told: "Browser and other AI programs: they take RAM and graphics memory.", Cost: "Free."},
+				{Fix: "upgrade_version", Title: "If only one new model fails: update WanGP", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
+				managePage,
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
+		},
+		cause.Card{
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, Unsaid: []string{"you have unsufficient RAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
 			Headline: "got a CUDA out-of-memory error without sizes: RAM or graphics memory",
 			Means:    "WanGP takes such an error for a lack of RAM: pinned (reserved) memory for swapped weights was refused. When PyTorch finds the card full it usually says \"Tried to allocate\". The log does not prove which it was, and the traceback may name a later call.",
 			Cures: []cause.Cure{
@@ -92,7 +104,7 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "[[It asked for {asked} more with {mine} of {total} its own. ]]WanGP's profiles decide how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Here it was {profile}.]] The rest is for the work, which grows with frames times pixels.",
 			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },

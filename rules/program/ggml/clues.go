@@ -104,7 +104,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.Not(above(units.GiB)), cause.Strong, "A buffer{refused} A piece that small is usually refused only when almost nothing is left, or when Windows has committed all RAM and page file."),
 			cause.If(nil, cause.Weak, "A buffer{refused}")),
 		// Cards that share the system's memory are full when that is.
-		evidence(when.All(unified, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
+		evidence(when.All(unified, when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
 			cause.If(nil, cause.Good, "{card} has no memory of its own: what it takes comes from the system's, and what the driver may take of that is limited.")),
 	},
 	cause.DeviceImbalance: {

@@ -270,7 +270,7 @@ var llamaPartCards = []cause.Card{
 // listed as free than one piece, memory as such is not what is short.
 func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
+		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
 		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
 		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
 		Cures: []cause.Cure{

@@ -6,6 +6,6 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // counts.
 var All = []*program.Program{
 	&SadTalker, &SUPIR, &Hunyuan3D, &ChaiNNer, &GFPGAN, &CodeFormer, &TRELLIS, &InstantMesh, &TripoSR, &PIFuHD, &AlphaPose, &OpenPose, &RIFE, &DiffBIR, &StableSR, &IOPaint,
-	&Rembg, &Marigold, &DeOldify, &NeuralStyle, &NcnnUpscalers, &FLUX, &GenerativeModels, &DeepFloyd, &PixArt, &AnimateDiff, &OpenSora, &Mochi, &LTXVideo, &SkyReels,
+	&Rembg, &Marigold, &DeOldify, &NeuralStyle, &RVE, &NcnnUpscalers, &NcnnFrames, &Ncnn, &FLUX, &GenerativeModels, &DeepFloyd, &PixArt, &AnimateDiff, &OpenSora, &Mochi, &LTXVideo, &SkyReels,
 	&DynamiCrafter, &HunyuanDiT, &LivePortrait, &Wav2Lip, &MuseTalk, &LatentSync, &IDMVTON, &OOTDiffusion, &InstantID,
 }

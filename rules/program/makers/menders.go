@@ -225,8 +225,8 @@ var (
 	// NcnnUpscalers are nihui's and those made from them: Upscayl, Waifu2x GUIs,
 	// Video2X.
 	NcnnUpscalers = program.Program{
-		Name: "ncnn-vulkan", Shown: "The ncnn-vulkan upscaler", Work: "vision", Edits: "flags", Language: "cpp",
-		Proofs:  []string{"waifu2x-ncnn-vulkan", "realesrgan-ncnn-vulkan", "realcugan-ncnn-vulkan", "realsr-ncnn-vulkan", "srmd-ncnn-vulkan", "rife-ncnn-vulkan", "upscayl-bin", "dain-ncnn-vulkan", "cain-ncnn-vulkan"},
+		Name: "ncnn-vulkan", Shown: "The ncnn-vulkan upscaler", Carries: []string{"ncnn"}, Work: "vision", Edits: "flags", Language: "cpp",
+		Proofs:  []string{"waifu2x-ncnn-vulkan", "realesrgan-ncnn-vulkan", "realcugan-ncnn-vulkan", "realsr-ncnn-vulkan", "srmd-ncnn-vulkan", "upscayl-bin", "dain-ncnn-vulkan"},
 		Sources: program.Sources{"waifu2x-ncnn-vulkan/src/main.cpp": "-t -j -g"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the card), then `-t 32`. Upscayl: Settings, Custom Tile Size."),

@@ -238,6 +238,8 @@ func context(c *ledger.Case) []step.Step {
 		now = ", if it is longer now"
 	}
 	switch {
+	case c.Near("homeassistant.components.ollama"):
+		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends overrides Ollama's own setting.", n)}
 	case of == 0 && explained(c, "tokens") == 0 && era.Lacks(c, "ollama", era.DefaultContext):
 		return []step.Step{told("Where a Modelfile, a front end or your request sets `num_ctx`, halve it; unset it is 2,048 in this version.")}
 	case c.Near(llamaIndex...):
@@ -246,8 +248,6 @@ func context(c *ledger.Case) []step.Step {
 		return []step.Step{told("In your code: `llm = ChatOllama(model=%q, num_ctx=%d)`%s.", named(c), n, now)}
 	case c.Near(ollamaPython...):
 		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`%s.", named(c), n, now)}
-	case c.Near("homeassistant.components.ollama"):
-		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends overrides Ollama's own setting.", n)}
 	case inDocker(c) && !era.Lacks(c, "ollama", "OLLAMA_CONTEXT_LENGTH"):
 		since := ""
 		if s := era.Since(c, "ollama", "OLLAMA_CONTEXT_LENGTH"); s != "" {

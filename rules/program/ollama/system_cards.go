@@ -208,6 +208,20 @@ var systemCards = []cause.Card{
 		Sources: systemFiles,
 	},
 	{
+		// Home Assistant sends a context window with each request, 8192 tokens by
+		// default (homeassistant/components/ollama/const.py).
+		ID: "ollama/home-assistant", Kinds: denied, If: checked, Said: []string{"homeassistant.components.ollama"}, Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
+		Means: checks + "{shape} Home Assistant asks for a context window of its own with each request (8,192 tokens by default in newer versions), which takes part of that memory.",
+		Not:   noLayer, Later: noSwap,
+		Cures: []cause.Cure{
+			either(halfShort, takeLess),
+			does("lower_context", "Lower the context window that Home Assistant asks for", "", "it forgets earlier", context),
+			unload, takeLess,
+		},
+		Sources: append([]string{"homeassistant/components/ollama/const.py"}, systemFiles...),
+	},
+	{
 		ID: "ollama/system", Kinds: denied, If: checked, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "{shape}[[ {client}]] `ollama list` shows how large a model is, `ollama ps` what is loaded.",

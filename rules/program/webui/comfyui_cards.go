@@ -94,7 +94,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyAddons, comfyMerge, comfyNodes, comfyHost, comfyCore, comfyOwn, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyNodes, comfyHost, comfyCore, comfyOwn, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }

@@ -289,7 +289,7 @@ var a1111Work = []cause.Card{
 		Sources: []string{a1111Code + "cmd_args.py", a1111Thread + "7408"}, Solved: 1,
 	},
 	{
-		ID: "a1111/loading-card", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_weights", "send_model_to_device", "reload_model_weights", "move_model_to", "loading stable diffusion model:", "sd_model.to(shared.device)"},
+		ID: "a1111/loading-card", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_weights", "send_model_to_device", "reload_model_weights", "move_model_to", "loading stable diffusion model:", "sd_model.to(shared.device)", "Stable diffusion model failed to load"},
 		Unsaid: []string{"sd_samplers", "process_images_inner", "CFGDenoiser", "k_diffusion"}, If: a1111Plain,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while it put a checkpoint on the card",
@@ -298,7 +298,7 @@ var a1111Work = []cause.Card{
 		Cures: []cause.Cure{
 			a1111Medvram,
 			{Fix: "use_lower_quant", Title: "Keep one checkpoint loaded, with FP8 weights", Told: "Settings, Stable Diffusion: Maximum number of checkpoints loaded at the same time 1; Optimizations: FP8 weight Enable (1.8 and later); Refiner: None.", Cost: "Slight loss of quality."},
-			{Fix: "restart_session", Title: "Restart the web UI", Told: "Close its console window and start it again: that frees what a failed load left on the card.", Cost: "Free."},
+			{Fix: "restart_session", Title: "Restart the web UI", Told: "Close its console window and start it again: that frees what a failed load left on the card. Close browser and games as well.", Cost: "Free."},
 		},
 		Sources: []string{a1111Code + "sd_models.py", a1111Code + "shared_options.py"},
 	},

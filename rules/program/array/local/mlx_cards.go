@@ -1,7 +1,9 @@
 package local
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -35,6 +37,9 @@ var MLXCards = []cause.Card{
 		Means: "Metal limits the size of one buffer, {limit} on this Mac, and one array of {asked} was wanted. It does not matter how much memory is free. Such an array is often the attention scores of a long prompt, which grow with the square of its length, the logits of a long sequence, or a large image or batch.",
 		Not:   "Closing programs or raising the wired limit: the limit is for one buffer.",
 		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower the batch size", If: ownScript, Told: "It failed in a script's own code: half the batch there halves such an array. An evaluation often has a batch size of its own, larger than that of training.", Cost: "Slower"},
+			{Fix: "lower_context", Title: "Use a shorter sequence, or smaller images", If: ownScript, Told: "Half the length makes scores a quarter and logits half as large.", Cost: "Context, or detail"},
+			{Fix: "efficient_attention", Title: "If attention is what is large: use MLX's own", If: ownScript, Told: "`mx.fast.scaled_dot_product_attention` in place of a softmax of your own does not store the scores; logits and their loss can be computed in parts of the batch.", Cost: "None"},
 			{Fix: "lower_context", Title: "Use a shorter prompt or sequence", Told: "Half the length makes scores a quarter and logits half as large. `mlx_lm` can limit its cache, too (with your own `--model`):", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt", Cost: "Older text is dropped"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Ways: []cause.Way{
 				{For: fix.Training, Text: "`--batch-size 1 --max-seq-length 1024` of `mlx_lm.lora`"},
@@ -134,4 +139,13 @@ func prefillFigures(c *ledger.Case) map[string]string {
 		"used": units.Amount(f.ProcessUsed.Bytes), "room": units.Amount(room), "lacks": units.Amount(f.Requested.Bytes - room),
 		"share": strconv.FormatInt(min(share*5, 95), 10) + " %",
 	}
+}
+
+// ownScript: a script of the reader's own is in the traceback, and none of the
+// packages that run language models.
+func ownScript(c *ledger.Case) bool {
+	own := slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Own })
+	return own && !slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "mlx_") || strings.Contains(x.File, "mlx-lm") || strings.Contains(x.File, "omlx")
+	})
 }
