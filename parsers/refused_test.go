@@ -40,7 +40,7 @@ func TestRefusedInPassing(t *testing.T) {
 		"a model and a card":      {"ERROR: model exceeds GPU memory (26.1 GB > 24 GB)", fact.PlainDevice},
 		"a lack":                  {"ERROR: lack of video memory", fact.PlainDevice},
 		"could not be allocated":  {"[ERROR] engine.cpp:120 Memory could not be allocated", fact.PlainHost},
-		"OOM for short":           {"RuntimeError: CUDA OOM", fact.PlainDevice},
+		"OOM for short":           {"RuntimeError: CUDA OOM while it decoded", fact.PlainDevice},
 		"a full pool":             {"ERROR: memory pool exhausted", fact.PlainHost},
 		"short of arguments":      {"ERROR: short of arguments", ""},
 		"TensorRT 5, by number":   {"E0311 14:15:13.700653 1 logging.cc:43] runtime.cpp (24) - Cuda Error in allocate: 2\nterminate called after throwing an instance of 'nvinfer1::CudaError'", fact.TRTEngine},

@@ -277,11 +277,11 @@ func (b *candidate) spell(c *ledger.Case, own []*program.Program) {
 // weigh adds the arithmetic for a case. A fix that is known not to be enough
 // counts half.
 func (b *candidate) weigh(c *ledger.Case) {
-	fix, advice := b.fix, &b.advice
-	if fix.Effect != nil {
+	fix, advice, onCard := b.fix, &b.advice, !strings.HasSuffix(b.fix.Title, "on the CPU") // what runs there needs nothing of the card
+	if fix.Effect != nil && onCard {
 		advice.Effect = sound(c, fix.Effect(c))
 	}
-	if advice.Effect == nil {
+	if advice.Effect == nil && onCard {
 		advice.Effect = sound(c, effect.Estimated(c, fix.ID))
 	}
 	if e := advice.Effect; e != nil && !e.Fits {

@@ -230,7 +230,7 @@ func Scene(c *ledger.Case) map[string]string { return maps.Clone(c.OfCard("pytor
 // Smaller names the script's own options that say how large a sample is.
 func Smaller(c *ledger.Case, otherwise string) string {
 	var ways, seen []string
-	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
+	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "`%s` below %s (half is a quarter of the work)"}, {fact.OptionLength, "`%s` below %s"}} {
 		held, _ := c.Setting(x.setting)
 		for _, s := range append([]fact.Setting{held}, c.Facts.Settings...) {
 			if name := step.OptionName(s); s.Name == x.setting && s.Value != "0" && s.Value != "1" && !slices.Contains(seen, name) && len(ways) < 3 {

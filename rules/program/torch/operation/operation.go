@@ -95,7 +95,7 @@ func moves(f fact.Code) bool {
 	value = strings.TrimSpace(value)
 	for _, sign := range moving {
 		at := strings.Index(f.Source, sign)
-		if at < 0 {
+		if at < 0 || ofModel(f.Source[:at]) {
 			continue
 		}
 		caller, inside, _ := strings.Cut(value, "(")
@@ -103,6 +103,20 @@ func moves(f fact.Code) bool {
 		return !nested || !strings.HasSuffix(value, ")") || strings.HasSuffix(strings.TrimSpace(caller), ".append")
 	}
 	return false
+}
+
+// ofModel: what is moved is no data, as its name says.
+func ofModel(receiver string) bool {
+	name := strings.ToLower(receiver[strings.LastIndexAny(receiver, ". =(,")+1:])
+	return slices.ContainsFunc([]string{"model", "network", "encoder", "decoder", "generator", "discriminator", "backbone", "unet", "transformer", "pipe", "pipeline"}, func(w string) bool { return strings.HasSuffix(name, w) }) || name == "net"
+}
+
+// MovesModel reports a line that puts a model on the card, by its name.
+func MovesModel(f fact.Code) bool {
+	return slices.ContainsFunc(moving, func(sign string) bool {
+		at := strings.Index(f.Source, sign)
+		return at >= 0 && ofModel(f.Source[:at])
+	})
 }
 
 // endsOnCard reports a statement whose last call moves what was made before it,

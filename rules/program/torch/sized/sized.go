@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -62,14 +63,18 @@ func wide(c *ledger.Case) bool {
 // mac: bitsandbytes has no 4 bit there.
 func mac(c *ledger.Case) bool { return c.Backend == "mps" }
 
+// weights: they were still on their way to the card.
+func weights(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return c.Phase == "load" || f != nil && operation.MovesModel(*f)
+}
+
+// unsharded: no other card or machine takes a part of the weights.
+func unsharded(c *ledger.Case) bool { return !ledger.Has(c, fact.Sharded) && !cures.Ranked(c) }
+
 // wholly: all parameters are trained, as far as the log shows.
 func wholly(c *ledger.Case) bool {
-	for _, measure := range []string{fact.Adapters, fact.Sharded} {
-		if ledger.Has(c, measure) {
-			return false
-		}
-	}
-	return !cures.Ranked(c) && c.Training() && ledger.Named(c).Parameters*8 > c.Total.Bytes
+	return !ledger.Has(c, fact.Adapters) && unsharded(c) && c.Training() && ledger.Named(c).Parameters*8 > c.Total.Bytes
 }
 
 // figures are what the model takes, loaded and trained.
@@ -112,7 +117,7 @@ var Cards = []cause.Card{
 		Sources: []string{cures.AllocatorSource, "transformers/docs/source/en/quantization/bitsandbytes.md"},
 	},
 	{
-		ID: "pytorch/named-in-training", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, wholly),
+		ID: "pytorch/named-in-training", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, wholly, when.Not(weights)),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: figures,
 		Headline: "ran out of memory in training: the state of {billions} billion parameters exceeds the {card} card",
 		Means:    "If all {billions} billion parameters ({name}) are trained, weights, gradients and Adam's two values take {state8} with everything in 16 bit, {state16} in mixed precision or 32 bit, before any activation. The log shows neither LoRA nor 4 bit nor a second card that shares it.",
@@ -124,5 +129,18 @@ var Cards = []cause.Card{
 			{Fix: "use_smaller_model", Title: "Or train a smaller model of the family", Cost: "quality", Told: "8 to 16 bytes per parameter decide."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://www.deepspeed.ai/docs/config-json/", "https://huggingface.co/docs/transformers/model_memory_anatomy"},
+	},
+	{
+		ID: "pytorch/named-frozen", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, (*ledger.Case).Training, when.Any(weights, when.Not(wholly)), unsharded, when.Not(fits16)),
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: figures,
+		Headline: "ran out of memory: {billions} billion parameters do not fit the {card} card in 16 bit",
+		Means:    "{billions} billion parameters ({name}) take {in16} in 16 bit, {in4} in 4 bit, before anything is trained: a LoRA saves gradients and optimizer state, not the weights that it stands on. If all of them are trained, it is {state8} at least. The log shows no 4 bit.",
+		Not:      "A smaller batch, shorter texts, gradient checkpointing: the weights do not depend on them.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_4bit", If: when.All(fits4, when.Not(mac)), Title: "Train a LoRA on weights in 4 bit (QLoRA): {in4}", Cost: "little quality, slower", Told: "In a program that is not yours its own option for QLoRA or 4 bit; without the option for full training. In your own code:", Own: true},
+			{Fix: "use_smaller_model", Title: "Or train a smaller model of the family", Cost: "some quality", Told: "With {total} about {may16} billion parameters fit in 16 bit, {may4} in 4 bit; leave room for activations."},
+			{Fix: "shard_training", Title: "Or share the weights out over more cards (FSDP, ZeRO-3)", Cost: "needs them", Told: "Together they need {in16} for the frozen weights, and room for activations on each."},
+		},
+		Sources: []string{cures.AllocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy", "peft/docs/source/developer_guides/quantization.md"},
 	},
 }
