@@ -13,6 +13,9 @@ import (
 // that less work is no answer, no library's usual advice is.
 var First = program.Program{Cards: spareCards}
 
+// parted are words of pools that may have room in pieces only.
+var parted = []string{"CustomAllocator", "largest contin", "largest free block", "MAX_MEM_ALLOC"}
+
 // there is what the log states as free, of the card or of the computer.
 func there(c *ledger.Case) int64 {
 	if c.Free.Has() {
@@ -24,7 +27,7 @@ func there(c *ledger.Case) int64 {
 // spare: four times the request and 256 MiB were free, and no limit is stated.
 func spare(c *ledger.Case) bool {
 	asked := ledger.Requested(c)
-	return asked > 0 && there(c) > max(4*asked, 256*units.MiB) && c.F().Limit == nil && !c.Contains("CustomAllocator", "largest contin", "largest free block", "MAX_MEM_ALLOC")
+	return asked > 0 && there(c) > max(4*asked, 256*units.MiB) && c.F().Limit == nil
 }
 
 func spareFigures(c *ledger.Case) map[string]string {
@@ -33,7 +36,7 @@ func spareFigures(c *ledger.Case) map[string]string {
 
 var spareCards = []cause.Card{
 	{
-		ID: "figures/spare-card", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.DeviceAlloc, fact.PlainDevice, fact.CUDAError}, If: when.All(onCard, spare, func(c *ledger.Case) bool { return c.Backend != "vulkan" && !c.In("pytorch") }), Figures: spareFigures,
+		ID: "figures/spare-card", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.DeviceAlloc, fact.PlainDevice, fact.CUDAError}, Unsaid: parted, If: when.All(onCard, spare, func(c *ledger.Case) bool { return c.Backend != "vulkan" && !c.In("pytorch") }), Figures: spareFigures,
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "was refused {asked} although {there} of the card was free",
 		Means:    "The amount of data is not the reason: far more was free than was asked for. What is free is usually looked up after the refusal. That leaves: another process, or another job of this one, that had filled the card for a moment; an earlier error of the driver that only shows here; or a limit of the process or the system, such as its RAM or its number of mappings.",
@@ -47,7 +50,7 @@ var spareCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
 	},
 	{
-		ID: "figures/spare-ram", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.NumpyAlloc, fact.RustAlloc, fact.BadAlloc}, If: when.All(inRAM, spare), Figures: spareFigures,
+		ID: "figures/spare-ram", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.NumpyAlloc, fact.RustAlloc, fact.BadAlloc}, Unsaid: parted, If: when.All(inRAM, spare), Figures: spareFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "was refused {asked} although {there} was free",
 		Means:    "Memory as a whole was not used up when that was counted. Most likely a limit holds for this process: of a container or job, `ulimit -v`, a 32-bit program's 2 to 4 GB, strict overcommit, the number of mappings, on Windows RAM and page file together. Otherwise something filled memory for a moment.",

@@ -4,7 +4,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var simplify = cause.Cure{Fix: "lower_resolution", Title: "Turn on Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
@@ -98,12 +97,12 @@ var wgpuCards = []cause.Card{{
 }}
 
 // inEditor: shaders are compiled there, not in a program that was shipped.
-func inEditor(c *ledger.Case) bool {
-	return c.Contains("UnrealEditor", "UE4Editor", "ShaderCompileWorker", "UnrealBuildTool")
-}
+func inEditor(c *ledger.Case) bool { return c.Near(editorWords...) }
+
+var editorWords = []string{"UnrealEditor", "UE4Editor", "ShaderCompileWorker", "UnrealBuildTool"}
 
 var unrealCards = []cause.Card{{
-	ID: "unreal/commit", Kinds: []fact.Kind{fact.CommitLimit}, If: when.Not(inEditor),
+	ID: "unreal/commit", Kinds: []fact.Kind{fact.CommitLimit}, Unsaid: editorWords,
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused system memory by Windows[[: {asked} in one piece]]",
 	Means: "All programs together have committed as much as RAM and page file can hold, even if RAM looks free.[[ This one asked for {asked} next;]] the log does not show who holds the most.",
 	Not:   "Lower graphics settings, or a larger card: it is not the card's memory.",
