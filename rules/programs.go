@@ -52,7 +52,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&host.PageFile, &server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &cluster.NanoVLLM, &server.IPEXLLM, &server.Xinference, &cluster.FastChat, &engine.TEI, &engine.LoRAX, &engine.VLLMRs, &engine.Infinity, &cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &cluster.LiteLLM, &cluster.OlmOCR, &cluster.Orpheus, &cluster.Exo, &cluster.Petals, &cluster.RKLLM, &engine.MistralRs, &fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile,
 		&fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp, &fronts.OpenWebUI, &fronts.H2OGPT, &fronts.PrivateGPT, &fronts.Khoj,
 	}, apps.All, trainer.All, lab.All, papers.All, makers.All, []*program.Program{
-		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.Program,
+		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other, &rest.First, &rest.Program,
 	})
 })
 

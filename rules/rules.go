@@ -64,7 +64,7 @@ func own(c *ledger.Case) []*program.Program {
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return append(program.Of(stack, byName()), rest.Beside(c)...)
+	return slices.Concat([]*program.Program{&rest.First}, program.Of(stack, byName()), rest.Beside(c))
 }
 
 // uncarried are names of programs without those whose code another program of the

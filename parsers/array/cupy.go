@@ -43,8 +43,5 @@ func readDeviceBadAlloc(m text.Message) int {
 	if !m.Follows("rmm", 260) {
 		x.Framework = "other"
 	}
-	if k := m.Find(xgboostPattern, 260); k.Ok() {
-		return m.FailWith(x, k)
-	}
-	return m.FailWith(x, m.Find(rmmPattern, 200))
+	return m.FailWith(x, m.Find(xgboostPattern, 260), m.Find(rmmPattern, 200))
 }

@@ -19,7 +19,7 @@ var Paddle = parser("paddle", nil,
 	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)), text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))), text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
 	text.On("CUDA failed with error out of memory", readCTranslate2),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
-	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 0, 160, text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),`))), // OpenCV's ocl.cpp
+	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)),
 	// OpenVINO's intel_gpu plug-in, 2024 and later: "[GPU] Exceeded max size of memory
 	// object allocation: requested 7516192768 bytes, but max alloc size supported by
 	// device is 4294959104 bytes".
@@ -29,6 +29,8 @@ var Paddle = parser("paddle", nil,
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
 
 var (
+	// OpenCV's ocl.cpp; a call that a program quotes, and its table of the device.
+	openCLPattern = text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),|clcreatebuffer\(\w{1,40},[\w|]{1,120},(?<requested_bytes>\d{1,15}),(?:.{0,1000}?memory,cache\|(?<total>SIZE)vram)?`)
 	// "ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate
 	// 512.000000MB memory on GPU 0, 15.5GB memory has been allocated and available
 	// memory is only 280.000000MB." 1.x and 2.0 do not say what was allocated; 1.5

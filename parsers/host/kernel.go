@@ -41,6 +41,7 @@ var kernelWordings = slices.Concat(
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
 		text.On("memory+swap: usage ", text.Says("cgroup_v1")), text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
+		text.On("free_cma:", text.States(500, 30, zonePattern)), text.On(" pages HighMem", readPages),
 		text.On("due to memory pressure for ", readOOMD), text.On("seconds and there was reclaim activity", text.FailsIf(oomdKill, 260, 0, text.NewPattern(`memorypressurefor`))), // systemd-oomd 248, before it kills
 		text.On("due to memory used (", readOOMD), text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill), text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
 		text.On(": Out Of Memory", text.When(text.FailsAlone(slurmKill), text.Before("srun:error:", 120), text.Before("task", 24))), // "srun: error: node7: tasks 1-3: Out Of Memory"
@@ -49,7 +50,7 @@ var kernelWordings = slices.Concat(
 		// Go's os/exec of a child; Ollama and PyTorch's loader read it themselves.
 		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
-	text.OnAny(text.Fails(kernelKill), "OOM killer terminated this process"), text.OnAny(readUnit, "failed with result 'oom-kill'", "has been killed by the OOM killer"),
+	text.OnAny(text.Unless(text.Fails(kernelKill), killBelow), "OOM killer terminated this process", "Tasks state (memory values in pages)"), text.OnAny(readUnit, "failed with result 'oom-kill'", "has been killed by the OOM killer"),
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),
@@ -71,6 +72,8 @@ var kernelWordings = slices.Concat(
 )
 
 var (
+	// A zone's free memory includes what is kept for drivers (mm/show_mem.c).
+	zonePattern = text.NewPattern(`(?:dma|dma32|normal)free:(?<zone_free_kib>\d{1,12})kb.{0,50}?min:(?<zone_min_kib>\d{1,12})kb.{0,440}?free_cma:(?<zone_cma_kib>[1-9]\d{0,11})kb`)
 	unitName    = regexp.MustCompile(`(\S+\.(?:service|scope|slice)): `)
 	killPattern = text.NewPattern(`^killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?` +
 		`total-vm:\d[\d,]{0,20}kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:(?<file>\d[\d,]{0,20})kb)?(?:,shmem-rss:(?<shmem>\d[\d,]{0,20})kb)?`)
@@ -123,13 +126,13 @@ func readKill(m text.Message) int {
 	return m.Took(k) // the next kill may stand on the same line
 }
 
-var pagesPattern = text.NewPattern(`(?<!\d)(?<pages>\d{4,10})pagesram`)
+var pagesPattern = text.NewPattern(`(?<!\d)(?<pages>\d{4,10})pages(?<of>ram|highmem)`)
 
-// readPages reads how much memory the machine has, in pages.
+// readPages reads how much memory the machine has, and how much of it is high.
 func readPages(m text.Message) int {
 	k := m.Around(pagesPattern, 12, 12)
 	if n, ok := text.WholeNumber(k.Text("pages")); ok {
-		m.Fact("kernel_ram", &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
+		m.Fact("kernel_"+k.Lower("of"), &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
 	}
 	return m.End
 }

@@ -43,6 +43,9 @@ var nativeWordings = slices.Concat(
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
 			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
 		text.On("MUMPS INFO(1)=", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`^mumpsinfo\(1\)=-(?:5|7|8|9|13|19)(?!\d)`))),
+		// Event 2004 of Resource-Exhaustion-Detector names three programs, the largest first.
+		text.On("consumed the most virtual memory:", text.States(0, 120, text.NewPattern(`memory:[^()]{1,60}\(\d{1,10}\)consumed(?<commit_top>\d{1,16}bytes)`))), text.On("diagnosed a low virtual memory condition", text.Unless(
+			text.FailsIf(fact.Failure{Kind: fact.PlainHost, Framework: "windows", Backend: "cpu", Weak: true}, 0, 200, text.NewPattern(`virtualmemory:[^()]{1,60}\(\d{1,10}\)consumed(?<process_used>(?<commit_top>\d{1,16}bytes))`)), func(m text.Message) bool { return len(m.Facts.Failures) > 0 })),
 		// Windows' own line follows where its page file was too small.
 		text.On("Ran out of memory allocating", text.Unless(text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`allocating(?<requested_bytes>\d{1,18})bytes`)), text.Behind("pagingfile", 260))),
 		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).

@@ -28,7 +28,7 @@ var Exceptions = text.Parser{
 				raised = " (" + at + ")"
 			}
 			if name := exceptionOf(said); name != "" && (len(f.Lookalikes) == 0 || f.Lookalikes[0].Line != line.Number) {
-				f.Lookalikes = append(f.Lookalikes, ended(l, line.Number, name, said, raised))
+				f.Lookalikes = append(f.Lookalikes, ended(l, line.Number, name, strings.ToValidUTF8(said[:min(len(said), longestException)], ""), raised))
 				return
 			}
 		}
@@ -38,7 +38,6 @@ var Exceptions = text.Parser{
 // ended is the exception that a log ends in. Its message may speak of memory in
 // words that no parser knows.
 func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
-	said = strings.ToValidUTF8(said[:min(len(said), longestException)], "")
 	if advice := adviceOn(l, name); advice != "" || !ofMemory(strings.ToLower(said)) {
 		return fact.Lookalike{ID: fact.PythonException, Line: line, Text: said + raised, Title: "The last traceback ends in this Python exception, which is not about memory.", Advice: cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")}
 	}

@@ -22,7 +22,7 @@ var trtFailures = []text.Wording{
 	// The line before says how much cache there is.
 	text.On("must be large enough to process at least 1 sequence", text.FailsWith(
 		fact.Failure{Kind: fact.TRTCacheTooSmall, Framework: "tensorrt-llm", Phase: "kv_cache"},
-		600, 0, text.NewPattern(`using(?<kv_tokens>INT)tokensinpagedkvcache`))),
+		600, 220, text.NewPattern(`(?:allocate(?<kv_available>SIZE)fork/vcache.{0,80})?using(?<kv_tokens>INT)(?:total)?tokensinpagedkvcache(?:.{0,400}?tokensperblock\((?<trt_block>INT)\)\*maxblocksperseq\((?<trt_blocks>INT)\))?`))),
 	text.On("Error Code 2: OutOfMemory", trtEngine),
 	text.On("Requested amount of GPU memory (", trtEngine),
 	text.On("Could not find any implementation for node", text.When(trtEngine, text.Beside("exceptionautotuning", "duetoinsufficientmemory"))),

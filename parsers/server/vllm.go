@@ -78,12 +78,12 @@ func vllmFails(kind fact.Kind, phase string, before, after int, p *text.Pattern)
 	}
 }
 
-var vllmMetalPlan = text.NewPattern(`metal_limit=(?<limit>SIZE),fraction=(?<utilization>NUM),usable_metal=(?<desired>SIZE),model_memory=(?<weights>SIZE),overhead=(?<overhead>SIZE)(?:.{0,200}?,kv_budget=(?<left>SIZE))?`)
+var vllmMetalPlan = text.NewPattern(`metal_limit=(?<limit>SIZE),fraction=(?<utilization>NUM),usable_metal=(?<usable>SIZE),model_memory=(?<weights>SIZE),overhead=(?<overhead>SIZE)(?:.{0,200}?,kv_budget=(?<left>SIZE))?`)
 
 func vllmMetal(m text.Message) int { // its GB are powers of 1000
 	k := m.Find(vllmMetalPlan, 500)
 	f, size := fact.Figures{Utilization: k.Count("utilization")}, func(name string) *fact.Size { return m.Log.Decimal(k, name) }
-	f.Limit, f.Desired, f.Weights, f.ActivationPeak, f.KVAvailable = size("limit"), size("desired"), size("weights"), size("overhead"), size("left")
+	f.Total, f.Limit, f.Weights, f.ActivationPeak, f.KVAvailable = size("limit"), size("usable"), size("weights"), size("overhead"), size("left")
 	return m.Fail(fact.Failure{Kind: fact.VLLMNoCache, Framework: "vllm", Backend: "metal", Phase: "kv_cache", Figures: f}, m.Took(k))
 }
 

@@ -53,6 +53,5 @@ func ncclUser(m text.Message) string {
 // readNCCLShm reads NCCL's two lines about /dev/shm; what users see is only
 // "internal error" or "unhandled system error".
 func readNCCLShm(m text.Message) int {
-	x := fact.Failure{Kind: fact.NCCLShm, Framework: ncclUser(m), Backend: "cpu", Phase: "startup_check"}
-	return m.FailWith(x, m.Find(ncclShmPattern, 110))
+	return m.FailWith(fact.Failure{Kind: fact.NCCLShm, Framework: ncclUser(m), Backend: "cpu", Phase: "startup_check"}, m.Find(ncclShmPattern, 110))
 }

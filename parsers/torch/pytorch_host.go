@@ -41,8 +41,8 @@ func cpuAllocator(m text.Message) int {
 	return max(r.end, m.At+240)
 }
 
-// virtualAlloc is Go's mem_windows.go, GHC's osCommitMemory and Java's os_windows.cpp.
-var virtualAlloc = text.NewPattern(`(?:virtualallocof|failedtocommit|commit_memory\(0x[0-9a-f]{1,16},)(?<requested_bytes>\d{1,18})(?:bytes|,)`)
+// virtualAlloc is Go's mem_windows.go, GHC's osCommitMemory, Unreal's OnOutOfMemory and Java's os_windows.cpp.
+var virtualAlloc = text.NewPattern(`(?:virtualallocof|failedtocommit|memoryallocating|commit_memory\(0x[0-9a-f]{1,16},)(?<requested_bytes>\d{1,18})(?:bytes|,)`)
 
 var torchLibrary = text.NewPattern(`torch[\\/]lib|\\torch\\`)
 

@@ -34,8 +34,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return cure.If != nil && !cure.If(c) || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
 	for i, cure := range cures {
-		unfit := era.TooNew(c, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, true)
-		if told[cure.Fix] || unfit || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+		if told[cure.Fix] || cure.Fix == "add_swap" && ledger.OnCluster(c) || era.TooNew(c, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, true) {
 			continue
 		}
 		if cure.Title != "" && told[cure.Title] {
@@ -87,7 +86,7 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 	name, _, _ := strings.Cut(card.ID, "/")
 	for _, p := range own {
 		switch {
-		case p.Name == "":
+		case p.Name == "" || name == "figures": // what figures decide holds in any program
 		case p.Name == name:
 			library = p.Script != ""
 		case slices.ContainsFunc(own, func(q *program.Program) bool { return q.Name == name && q.Starts != nil && q.Starts(c, p) }):

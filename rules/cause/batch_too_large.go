@@ -40,6 +40,5 @@ func blasHandle(c *ledger.Case) bool { return c.Root(fact.CUDAHandle) && !c.Cont
 // LastStraw: a small piece was refused and nothing says what was going on, so
 // that weights explain it nearly as well as work.
 func LastStraw(c *ledger.Case) bool {
-	r := c.F().Requested
-	return c.Phase == "unknown" && r != nil && r.Bytes <= 160*units.MiB
+	return c.Phase == "unknown" && c.F().Requested != nil && ledger.Requested(c) <= 160*units.MiB
 }

@@ -270,13 +270,23 @@ var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOC
 
 // openCLCard is about programs that compute through OpenCL.
 var openCLCard = cause.Card{
-	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown,
+	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown, Figures: openCLFigures,
 	Headline: "was refused memory on the card by OpenCL",
-	Means:    "An OpenCL buffer is often placed only when it is first used, so the call that fails need not be the one that asked for too much. The code has no size. Three reasons: something else holds the card; one buffer exceeds what the device allows for one (`CL_DEVICE_MAX_MEM_ALLOC_SIZE`, often a quarter of its memory); or all buffers together do not fit. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or too much local memory.",
+	Means:    "An OpenCL buffer is often placed only when it is first used, so the call that fails need not be the one that asked for too much. {size} Three reasons: something else holds the card; one buffer exceeds what the device allows for one (`CL_DEVICE_MAX_MEM_ALLOC_SIZE`, often a quarter of its memory); or all buffers together do not fit. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or too much local memory.",
 	Cures: []cause.Cure{
 		{Fix: "close_other_apps", Title: "Free the card", Cost: "free", Told: "`clinfo` lists each device with its memory and its largest buffer. Close other programs that use it, restart this one, and choose the right device if there are several."},
 		{Fix: "lower_batch_size", Title: "Lower the work size, batch or tile size", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of its present value. Your own code: keep buffers below the largest size."},
 		{Fix: "upgrade_version", Title: "If it still fails: update driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the newest version of the program; restart the machine after a driver crash."},
 	},
 	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
+}
+
+func openCLFigures(c *ledger.Case) map[string]string {
+	asked, out := ledger.Requested(c), map[string]string{"size": "The code has no size."}
+	if asked > 0 && asked < total(c)/20 {
+		out["size"] = units.Amount(asked) + " is little for a device with " + units.Amount(total(c)) + ", so it was nearly full before (other programs, or buffers that this one keeps), or the driver failed."
+	} else if asked > 0 {
+		out["size"] = units.Amount(asked) + " was asked for."
+	}
+	return out
 }

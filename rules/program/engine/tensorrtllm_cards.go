@@ -297,14 +297,14 @@ var trtEngineCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/tensorrt_llm/commands/build.py"},
 	},
 	{
-		ID: "tensorrt-llm/cache-short", Kinds: []fact.Kind{fact.TRTCacheTooSmall},
+		ID: "tensorrt-llm/cache-short", Kinds: []fact.Kind{fact.TRTCacheTooSmall}, Figures: parts.FullRequest,
 		Cause: cause.ContextTooLong, Weight: cause.Good,
 		Headline: "did not start: the KV cache holds less than one request of full length",
-		Means:    "The KV cache that fits holds less than one request of `max_seq_len`. Either that length is more than you need, or something else takes the memory: another program, a second instance of the model, or a small share.",
+		Means:    "[[The cache has room for {tokens} tokens, and one request of full length may take {full}. ]]The KV cache that fits holds less than one request of `max_seq_len`. Either that length is more than you need, or something else takes the memory: another program, a second instance of the model, or a small share.",
 		Not:      "A smaller batch alone: the check is for one request.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower `max_seq_len`", Ways: []cause.Way{
-				{For: "trtllm-serve", Text: "`--max_seq_len` with the length that you need."}, {For: "An engine built by hand", Text: "build it again with a smaller `--max_seq_len`."},
+				{For: "trtllm-serve", Text: "`--max_seq_len` with the length that you need."}, {For: "An engine built by hand", Text: "build it again with a smaller `--max_seq_len` (before 0.11 `--max_input_len` and `--max_output_len`)."},
 			}, Cost: "longer ones are refused"},
 			{Fix: "raise_mem_fraction", Title: "Raise `free_gpu_memory_fraction`", Ways: []cause.Way{
 				{For: "trtllm-serve", Text: "`--free_gpu_memory_fraction 0.95` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` in config.pbtxt; two instances on a card share it: 0.45 each."},

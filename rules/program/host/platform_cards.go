@@ -1,11 +1,14 @@
 package host
 
 import (
+	"regexp"
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -105,15 +108,17 @@ const commitWays = "Win+R, `SystemPropertiesAdvanced`, Performance: Settings, Ad
 // Detector's event 2004.
 var windowsCards = []cause.Card{{
 	ID: "windows/virtual-memory", Kinds: append(slices.Clone(plainWords), fact.PlainDevice), Said: []string{"diagnosed a low virtual memory condition", "low on virtual memory", "Out of Virtual Memory", "0xC0000017", "0xC000012D", "WinError 8]"},
-	Cause: cause.HostMemory, Weight: cause.Decisive,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: commitFigures,
 	Headline: "ran out of virtual memory: RAM plus page file are all committed",
-	Means:    "Windows promises programs at most RAM plus page file (\"Committed\" in Task Manager), and counts what is reserved even if it is never used: RAM may look free. A model commits about its file's size while it loads. Event 2004 (Event Viewer, System, Resource-Exhaustion-Detector) names the three programs that had committed most, in bytes.",
+	Means:    "Windows promises programs at most RAM plus page file (\"Committed\" in Task Manager), and counts what is reserved even if it is never used: RAM may look free. {names}",
 	Not:      "Graphics card settings: it is system memory.",
 	Cures: []cause.Cure{
+		{Fix: "restart_session", If: topProgram, Title: "Restart {top}, and watch it", Told: "That gives its memory back. If its \"Commit size\" (Task Manager, Details) then grows all day with the same work, it leaks: update it, or go back to the version before that began.", Cost: "What is open in it"},
 		{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: commitWays, Cost: "Disk space and a restart"},
-		{Fix: "close_other_apps", Title: "Close what has committed most", Told: "Task Manager, Details, column \"Commit size\" (right-click the header, Select columns). A number that grows all day belongs to a program that leaks: restart or update that one.", Cost: "Free"},
-		{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Load a smaller or more quantised model", Told: "Its file has to fit beside what is committed already.", Cost: "Some quality"},
-		{Fix: "lower_num_workers", If: when.Not(ledger.RunsModels), Title: "Run fewer processes, or smaller inputs", Told: "Each Python process with PyTorch commits a few GB for CUDA's libraries alone.", Cost: "Time"},
+		{Fix: "close_other_apps", If: when.Not(topProgram), Title: "Close what has committed most", Told: "Task Manager, Details, column \"Commit size\" (right-click the header, Select columns). A number that grows all day belongs to a program that leaks: restart or update that one.", Cost: "Free"},
+		{Fix: "upgrade_version", If: topProgram, Title: "Update {top}", Told: "A page file only postpones what keeps growing. Look for a known leak of this version, and report these events.", Cost: "Some minutes"},
+		{Fix: "use_smaller_model", If: when.All(ledger.RunsModels, when.Not(topProgram)), Title: "Load a smaller or more quantised model", Told: "Its file has to fit beside what is committed already.", Cost: "Some quality"},
+		{Fix: "lower_num_workers", If: when.Not(when.Any(ledger.RunsModels, topProgram)), Title: "Run fewer processes, or smaller inputs", Told: "Each Python process with PyTorch commits a few GB for CUDA's libraries alone.", Cost: "Time"},
 	},
 	Sources: []string{"https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55", "https://learn.microsoft.com/en-us/troubleshoot/windows-client/performance/introduction-to-the-page-file"},
 }}
@@ -221,4 +226,34 @@ var tensorflowKilled = cause.Card{
 		askKernel,
 	},
 	Sources: []string{"tensorflow/core/framework/cpu_allocator_impl.cc", "https://www.tensorflow.org/guide/data"},
+}
+
+// committer is the program that heads the list of Windows' event.
+var committer = regexp.MustCompile(`virtual\s+memory:\s+(\S[^()]{0,60}?) \(\d+\)`)
+
+// topProgram: one program holds far more than any other on the list: it is named.
+func topProgram(c *ledger.Case) bool { return commitFigures(c)["top"] != "" }
+
+func commitFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"top": "", "names": "Event 2004 (Event Viewer, System, Resource-Exhaustion-Detector) names the three programs that had committed most, in bytes."}
+	if ledger.RunsModels(c) {
+		out["names"] = "A model commits about its file's size while it loads. " + out["names"]
+	}
+	x, ok := c.Fact("commit_top")
+	m := committer.FindStringSubmatch(x.Text)
+	if !ok || m == nil || x.Size == nil {
+		return out
+	}
+	least, most := x.Size.Bytes, x.Size.Bytes
+	for _, other := range c.Facts.Facts {
+		if n := committer.FindStringSubmatch(other.Text); other.Name == "commit_top" && other.Size != nil && n != nil && n[1] == m[1] {
+			least, most = min(least, other.Size.Bytes), max(most, other.Size.Bytes)
+		}
+	}
+	out["top"] = quote.Told(m[1])
+	out["names"] = out["top"] + " heads the list of this event, with " + units.Amount(most) + " committed."
+	if most-least > 8*units.MiB {
+		out["names"] += " Between the events here that figure changed by " + units.Amount(most-least) + ": if the later ones are the larger, it grows."
+	}
+	return out
 }

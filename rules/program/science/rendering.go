@@ -1,6 +1,8 @@
 package science
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -65,7 +67,7 @@ var Unreal = program.Program{
 	Proofs:   []string{"Out of video memory trying to allocate a rendering resource", "LogD3D12RHI", "LogVulkanRHI", "Unreal Engine is exiting", "UnrealEditor", "UE4Editor", "LogRHI:", "Win64-Shipping"},
 	Titles:   map[string]string{"lower_resolution": "Lower the graphics settings", "lower_num_workers": "Fewer compile processes"},
 	Costs:    map[string]string{"lower_resolution": "Sharper textures and shadows far away.", "lower_num_workers": "Slower shader compilation."},
-	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps", "upgrade_version", "bigger_gpu"), cause.InOrder("raise_pagefile", "close_other_apps", "lower_num_workers")),
+	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps", "upgrade_version", "bigger_gpu"), slices.Concat(cause.InOrder("raise_pagefile", "close_other_apps", "upgrade_version"), []cause.Remedy{{Fix: "lower_num_workers", Fit: cause.Helps, If: inEditor}})),
 	Steps: steps{
 		"lower_resolution":  step.Paste("ui", "A game: texture quality one step down first, then resolution or upscaling (DLSS, FSR). Your own project: console r.Streaming.PoolSize 1000 (MB), Scalability Medium, and Nanite, Lumen or ray tracing off where the card has 8 GB or less"),
 		"lower_num_workers": step.Paste("text", "In the project's Config/DefaultEngine.ini, section [DevOptions.Shaders], set `NumUnusedShaderCompilingThreads` higher, so that fewer ShaderCompileWorker processes run at once."),

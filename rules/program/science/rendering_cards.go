@@ -96,7 +96,23 @@ var wgpuCards = []cause.Card{{
 	Sources: []string{"wgpu/wgpu/src/api/device.rs", "https://github.com/bevyengine/bevy/issues/24722"},
 }}
 
+// inEditor: shaders are compiled there, not in a program that was shipped.
+func inEditor(c *ledger.Case) bool { return c.Near(editorWords...) }
+
+var editorWords = []string{"UnrealEditor", "UE4Editor", "ShaderCompileWorker", "UnrealBuildTool"}
+
 var unrealCards = []cause.Card{{
+	ID: "unreal/commit", Kinds: []fact.Kind{fact.CommitLimit}, Unsaid: editorWords,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused system memory by Windows[[: {asked} in one piece]]",
+	Means: "All programs together have committed as much as RAM and page file can hold, even if RAM looks free.[[ This one asked for {asked} next;]] the log does not show who holds the most.",
+	Not:   "Lower graphics settings, or a larger card: it is not the card's memory.",
+	Cures: []cause.Cure{
+		{Fix: "raise_pagefile", Title: "Enlarge the Windows page file", Cost: "disk space, and a restart", Told: "Win+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change. Let Windows manage it on a drive with room, or set initial 32768, maximum 98304 (MB); restart."},
+		{Fix: "close_other_apps", Title: "Watch \"Commit size\", close what is large", Cost: "a look is free", Told: "Task Manager, Details, right-click the header: column \"Commit size\". If it is another program, close or restart that one."},
+		{Fix: "upgrade_version", Title: "If only this program's jumps: its newest version", Cost: "some minutes", Told: "A jump with one file or one scene points to that file, or to a fault in how the program reads it: try another file, and report the number with it. Games: verify the files, take mods out."},
+	},
+	Sources: []string{"https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-", "UnrealEngine/Engine/Source/Runtime/Core/Private/GenericPlatform/GenericPlatformMemory.cpp"},
+}, {
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not create a texture or buffer in video memory",
 	Means: "The message has no sizes. Usually the settings or the scene need more than the card has. On 13th and 14th generation Intel processors the same message often comes from an unstable processor while shaders are compiled, with VRAM free.",

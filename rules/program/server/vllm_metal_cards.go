@@ -1,12 +1,12 @@
 package server
 
 import (
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const metalPlan = "vllm-metal/vllm_metal/v1/worker.py"
@@ -25,6 +25,19 @@ var vllmMetalCards = []cause.Card{
 			vllm.Words("use_smaller_model", "Or a smaller model", "Its activations are smaller too; a quantised file shrinks only the weights.", "some quality"),
 		},
 		Sources: []string{metalPlan, "https://github.com/vllm-project/vllm-metal/issues/585"}, Solved: 1,
+	},
+	{
+		ID: "vllm/metal-share", Kinds: []fact.Kind{fact.VLLMNoCache}, If: when.All(vllm.ShareTooSmall, when.Not(trialOutgrows)), Figures: metalFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "did not start: its share ({share}) of the Mac's memory is too small for this model",
+		Means:    "macOS allows the GPU {limit}, and vLLM may use {usable} of that ({share}). The weights take {weights}, the trial run {overhead}[[: {lacking} too much, before any KV cache]]. All that macOS allows would hold them.",
+		Not:      "A shorter context alone: at any length nothing is left.",
+		Cures: []cause.Cure{
+			vllm.Words("raise_gpu_memory_utilization", "Raise vLLM's share to {wider}", "It is {share} now, set by you, by a default, or by the app that starts vLLM: `--gpu-memory-utilization {wider}`, or the variable `VLLM_METAL_MEMORY_FRACTION={wider}` where the message names that one (it takes precedence in older versions).", "less for everything else"),
+			vllm.Words("lower_max_num_seqs", "Serve fewer requests at a time", "`--max-num-seqs 1` for one user: what is kept for each request that runs shrinks.", "others wait"),
+			vllm.Words("use_lower_quant", "Or load smaller weights of the same model", "A 4-bit MLX conversion (names end in `-4bit`) is a little over a quarter of 16 bit.", "slight loss of quality"),
+		},
+		Sources: []string{metalPlan, "https://docs.vllm.ai/projects/vllm-metal/en/latest/configuration/"},
 	},
 	{
 		ID: "vllm/metal-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: func(c *ledger.Case) bool { return c.Backend == "metal" && !trialOutgrows(c) }, Figures: metalFigures,
@@ -59,27 +72,9 @@ var crowdedCache = cause.Card{
 // trialOutgrows: the trial run is the largest part of the plan.
 func trialOutgrows(c *ledger.Case) bool {
 	f := c.F()
-	return c.Backend == "metal" && f.ActivationPeak != nil && f.Weights != nil && f.Desired != nil && f.ActivationPeak.Bytes > max(f.Weights.Bytes, f.Desired.Bytes-f.Weights.Bytes)
+	return c.Backend == "metal" && f.ActivationPeak != nil && f.Weights != nil && f.Limit != nil && f.ActivationPeak.Bytes > max(f.Weights.Bytes, f.Limit.Bytes-f.Weights.Bytes)
 }
 
 func metalFigures(c *ledger.Case) map[string]string {
-	out := noCacheFigures(c)
-	out["limit"], out["usable"], out["weights"], out["overhead"], out["gain"], out["enough"], out["share"] = "", "", "", "", "", "", ""
-	f := c.F()
-	for name, size := range map[string]*fact.Size{"limit": f.Limit, "usable": f.Desired, "weights": f.Weights, "overhead": f.ActivationPeak} {
-		if size != nil {
-			out[name] = units.Amount(size.Bytes)
-		}
-	}
-	if f.Utilization != nil {
-		out["share"] = f.Utilization.Text
-	}
-	if f.Limit != nil && f.Desired != nil {
-		gain := f.Limit.Bytes - f.Desired.Bytes
-		out["gain"] = units.Amount(gain)
-		if f.KVAvailable != nil && gain < -f.KVAvailable.Bytes {
-			out["enough"] = "A larger share alone: all of it is " + out["gain"] + " more, less than is missing."
-		}
-	}
-	return out
+	return vllm.MetalFigures(c, noCacheFigures(c))
 }

@@ -70,7 +70,7 @@ var everyday = map[string]string{
 	"a smaller image": "lower_resolution", "smaller images": "lower_resolution",
 	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers",
 	"a smaller quantisation": "use_lower_quant", "a smaller model": "use_smaller_model",
-	"closing programs": "close_other_apps", "closing other programs": "close_other_apps", "ending other programs": "close_other_apps",
+	"closing programs": "close_other_apps", "fewer workers": "lower_num_workers", "closing other programs": "close_other_apps", "ending other programs": "close_other_apps",
 	"restarting": "restart_session", "gradient checkpointing": "gradient_checkpointing",
 	"swap": "add_swap", "more swap": "add_swap", "more ram or swap": "add_swap",
 }

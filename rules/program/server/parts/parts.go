@@ -106,3 +106,15 @@ var Xinference = cause.Card{
 	},
 	Sources: []string{"xinference/core/model.py", "xinference/deploy/cmdline.py"},
 }
+
+// FullRequest is what the check compares: the cache's tokens, and the blocks of a
+// request times the tokens of a block.
+func FullRequest(c *ledger.Case) map[string]string {
+	out := map[string]string{"tokens": "", "full": ""}
+	block, _ := c.Fact("trt_block")
+	blocks, ok := c.Fact("trt_blocks")
+	if ok && c.F().KVTokens != nil {
+		out["tokens"], out["full"] = ledger.Thousands(int64(c.F().KVTokens.Value)), ledger.Thousands(int64(block.Count.Value*blocks.Count.Value))
+	}
+	return out
+}

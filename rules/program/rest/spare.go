@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// First comes before the programs of a case: where the figures themselves say
+// that less work is no answer, no library's usual advice is.
+var First = program.Program{Cards: spareCards}
+
+// parted are words of pools that may have room in pieces only.
+var parted = []string{"CustomAllocator", "largest contin", "largest free block", "MAX_MEM_ALLOC"}
+
+// there is what the log states as free, of the card or of the computer.
+func there(c *ledger.Case) int64 {
+	if c.Free.Has() {
+		return c.Free.Bytes
+	}
+	return ledger.SizeOf(c.F().SystemAvailable)
+}
+
+// spare: four times the request and 256 MiB were free, and no limit is stated.
+func spare(c *ledger.Case) bool {
+	asked := ledger.Requested(c)
+	return asked > 0 && there(c) > max(4*asked, 256*units.MiB) && c.F().Limit == nil
+}
+
+func spareFigures(c *ledger.Case) map[string]string {
+	return map[string]string{"there": units.Amount(there(c))}
+}
+
+var spareCards = []cause.Card{
+	{
+		ID: "figures/spare-card", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.DeviceAlloc, fact.PlainDevice, fact.CUDAError}, Unsaid: parted, If: when.All(onCard, spare, func(c *ledger.Case) bool { return c.Backend != "vulkan" && !c.In("pytorch") }), Figures: spareFigures,
+		Cause: cause.Unknown, Weight: cause.Strong,
+		Headline: "was refused {asked} although {there} of the card was free",
+		Means:    "The amount of data is not the reason: far more was free than was asked for. What is free is usually looked up after the refusal. That leaves: another process, or another job of this one, that had filled the card for a moment; an earlier error of the driver that only shows here; or a limit of the process or the system, such as its RAM or its number of mappings.",
+		Not:      "Less data, a smaller batch or a larger card: {there} was free.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Watch the card while it runs, one job at a time", Told: "If it fills for a moment: one job on a card at a time (`n_jobs=1` in a search, one worker per card), and end what else is on it.", Cost: "slower", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "restart_session", Title: "Restart it, and find the first error in the log", Told: "After an error of the driver each later call in that process may fail. If an earlier line reports one, that is the failure to solve.", Cost: "free"},
+			{Fix: "upgrade_version", Title: "If it always fails at the same place: update", Told: "The library first, then the driver; report it with both figures.", Cost: "half an hour"},
+			{Fix: "raise_memory_limit", Title: "Check the limits of the process", Told: "RAM of the container or job, `ulimit -v`, and mappings (`wc -l /proc/PID/maps` near `sysctl vm.max_map_count`).", Cost: "free to look"},
+		},
+		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
+	},
+	{
+		ID: "figures/spare-ram", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.NumpyAlloc, fact.RustAlloc, fact.BadAlloc}, Unsaid: parted, If: when.All(inRAM, spare), Figures: spareFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
+		Headline: "was refused {asked} although {there} was free",
+		Means:    "Memory as a whole was not used up when that was counted. Most likely a limit holds for this process: of a container or job, `ulimit -v`, a 32-bit program's 2 to 4 GB, strict overcommit, the number of mappings, on Windows RAM and page file together. Otherwise something filled memory for a moment.",
+		Not:      "Less data: {there} was free.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Look for the limit, and raise it", Cost: "free to look", Ways: []cause.Way{
+				{For: "Linux", Text: "`ulimit -v; cat /sys/fs/cgroup/memory.max; sysctl vm.overcommit_memory vm.max_map_count` where the program runs: with 2 in overcommit_memory set 0."},
+				{For: "Windows", Text: "Task Manager, Performance, Memory: \"Committed\" near its limit means a larger page file."},
+			}},
+			{Fix: "upgrade_version", Title: "Use the 64-bit build", Told: "If the program is 32-bit: it has 2 to 4 GB, whatever is free.", Cost: "some minutes"},
+			{Fix: "close_other_apps", Title: "Watch memory while it runs", Told: "If it fills for a moment, find who fills it: another job, or a part of this one.", Cost: "a look is free"},
+		},
+		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
+	},
+}
