@@ -51,7 +51,6 @@ var spareCards = []cause.Card{
 	},
 	{
 		ID: "figures/spare-ram", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.NumpyAlloc, fact.RustAlloc, fact.BadAlloc}, Unsaid: parted, If: when.All(inRAM, spare), Figures: spareFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "was refused {asked} although {there} was free",
 		Means:    "Memory as a whole was not used up when that was counted. Most likely a limit holds for this process: of a container or job, `ulimit -v`, a 32-bit program's 2 to 4 GB, strict overcommit, the number of mappings, on Windows RAM and page file together. Otherwise something filled memory for a moment.",
 		Not:      "Less data: {there} was free.",

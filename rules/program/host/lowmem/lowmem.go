@@ -59,7 +59,7 @@ var Cards = []cause.Card{{
 	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "ran out of low memory: {zone_cma} of the {zone_free} free in it is kept for drivers",
 	Means:    "The report of the kernel counts {zone_free} as free in the zone that the kernel needs for itself, but {zone_cma} of that is CMA, an area for drivers which only movable pages may borrow. {zone_left} is left, below the minimum of {zone_min}.[[ {high} of RAM is HighMem, which a 32-bit kernel cannot use for its own data.]][[ The {swap} of free swap does not help either.]] Whatever was killed need not be large.",
-	Not:      "More swap, more RAM, closing other programs, fewer workers, or limits for programs: what is short is the kernel's own zone.",
+	Not:      "More swap, more RAM, a smaller model, closing other programs, fewer workers, or limits for programs: what is short is the kernel's own zone.",
 	Cures: []cause.Cure{
 		{Fix: "upgrade_version", If: highMem, Title: "Start a 64-bit kernel", Told: "It has no HighMem: all RAM serves the kernel. Raspberry Pi (3, 4 and newer): `arm_64bit=1` in config.txt, then a restart; 32-bit programs go on working. Other boards and PCs: a 64-bit image.", Cost: "a restart, or an installation"},
 		{Fix: "limit_framework_preallocation", Title: "Reserve less for drivers (CMA)", Told: "`cma=64M` on the kernel's command line (Raspberry Pi: cmdline.txt, or `dtoverlay=vc4-kms-v3d,cma-64` in config.txt), then a restart. `grep Cma /proc/meminfo` shows the size. Cameras and large screens need more than that.", Cost: "perhaps no room for camera or video"},
