@@ -164,6 +164,9 @@ func Of(c *ledger.Case) ID {
 // SelfProduct reports a line that multiplies a tensor by itself, turned: all of
 // its rows with all, no queries by keys.
 func SelfProduct(source string) bool {
+	if !slices.ContainsFunc([]string{".t(", ".T", ".mT", ".transpose(", ".permute("}, func(call string) bool { return strings.Contains(source, call) }) {
+		return false // an expression costs more
+	}
 	at := turned().FindStringSubmatch(source)
 	return at != nil && (strings.Contains(source, "("+at[1]+",") || strings.Contains(source, at[1]+" @"))
 }
