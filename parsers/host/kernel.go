@@ -34,7 +34,7 @@ var kernelWordings = slices.Concat(
 		text.On(" invoked oom-killer", text.When(text.Unless(text.FailsAlone(kernelKill), killBelow), text.Behind("gfp_mask", 40))), // who only asked next
 		text.On("System OOM encountered, victim process: ", readSystemOOM),
 		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), func(m text.Message) bool { return len(m.Facts.Failures) > 0 }, text.Beside("killedprocess"))),
-		text.On("killed as a result of limit of", readLimitKill), text.On("runtime.OOMController", readTalos),
+		text.On("killed as a result of limit of", readLimitKill), text.On("Memory cgroup stats for ", readLimitKill), text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
 		text.On("memory: usage ", text.States(0, 80, text.NewPattern(`memory:usage\d{1,16}kb,limit(?<cgroup_limit>\d{1,19}kb)`))),
 		// In bytes, of cgroup v1: the smallest limit up the path.

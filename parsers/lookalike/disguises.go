@@ -102,7 +102,7 @@ func isDisk(m text.Message) bool {
 				return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm || x.Kind == fact.SharedSegment
 			}
 			if m.Follows("nospaceleft", 11) && !slices.ContainsFunc(m.Facts.Failures, known) {
-				m.Fail(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}, m.End)
+				m.Fail(map[bool]fact.Failure{true: {Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}, false: {Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}}[m.Mentions("torch", "dataloader", "semlock", "/psm_")], m.End)
 			}
 			return false
 		}

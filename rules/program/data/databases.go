@@ -11,7 +11,7 @@ import (
 // PostgreSQL is the database, whose workers share memory through /dev/shm.
 var PostgreSQL = program.Program{
 	Name: "postgresql", Shown: "PostgreSQL", Edits: "admin", Work: "data", Language: "other",
-	Proofs:  []string{"could not resize shared memory segment", "could not map anonymous shared memory", "in memory context \"", "terminating any other active server processes", "server process (PID"},
+	Proofs:  []string{"could not resize shared memory segment", "could not create shared memory segment", "could not map anonymous shared memory", "in memory context \"", "terminating any other active server processes", "server process (PID"},
 	Sources: program.Sources{"postgresql/src/backend/storage/ipc/dsm_impl.c": "dynamic_shared_memory_type", "postgresql/doc/src/sgml/config.sgml": "max_parallel_workers_per_gather work_mem hash_mem_multiplier max_connections", "docker/cli/command/container/opts.go": "--shm-size"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"raise_shm_size": step.Paste("config", "services:\n  SERVICE:          # your service with the database\n    shm_size: 1gb   # docker run: --shm-size=1g"),
@@ -19,6 +19,18 @@ var PostgreSQL = program.Program{
 	},
 	Titles: map[string]string{"raise_shm_size": "Give the container more shared memory", "lower_parallel": "Turn off parallel queries"},
 	Cards: []cause.Card{{
+		ID: "postgresql/system-v", Kinds: []fact.Kind{fact.SharedSegment}, Said: []string{"could not create shared memory segment"},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "could not create a shared memory segment at its start",
+		Means:    "PostgreSQL takes one small segment of System V. \"No space left on device\" means that the kernel has no more of them to give: their number (SHMMNI) or size in all (SHMALL) is used up, mostly by segments that servers which were killed left behind. Neither the disk nor RAM need be full.",
+		Not:      "Freeing disk space, a larger /dev/shm: System V segments are not there.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Remove segments that nobody uses", Told: "Stop other PostgreSQL servers first, those of tests too. `ipcs -m` lists the segments; one with `nattch` 0 and your user is a leftover: `ipcrm -m ID`, with its shmid.", Cost: "free"},
+			{Fix: "raise_shm_size", Title: "Raise the kernel's limit", Told: "Linux: `sudo sysctl -w kernel.shmmni=8192`. macOS and BSD have limits of their own, lower ones; PostgreSQL's page on kernel resources names them.", Cost: "none"},
+			{Fix: "restart_session", Title: "Or restart the machine", Told: "It removes all segments.", Cost: "some minutes"},
+		},
+		Sources: []string{"postgresql/src/backend/port/sysv_shmem.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
+	}, {
 		ID: "postgresql/shared-memory", Kinds: []fact.Kind{fact.SharedSegment},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "found /dev/shm full: a parallel query could not share {asked}",
