@@ -99,3 +99,16 @@ func TestRefusedInPassing(t *testing.T) {
 		})
 	}
 }
+
+// TestAmountsOfTheirLabels: a word with a colon behind it speaks of the amount
+// that follows, not of the one before.
+func TestAmountsOfTheirLabels(t *testing.T) {
+	found := read("RuntimeError: memory allocation failed on the GPU while trying to allocate 30534533120 bytes (free: 195559424, total: 191495471104).").Failures
+	require.NotEmpty(t, found)
+	got := found[0].Figures
+	require.NotNil(t, got.Requested)
+	require.NotNil(t, got.Free)
+	assert.EqualValues(t, 30534533120, got.Requested.Bytes)
+	assert.EqualValues(t, 195559424, got.Free.Bytes)
+	assert.EqualValues(t, 191495471104, got.Total.Bytes)
+}

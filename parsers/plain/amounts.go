@@ -68,7 +68,7 @@ func roleOf(before, after string) role {
 		after = strings.TrimPrefix(after, filler)
 	}
 	for _, l := range labels {
-		if strings.HasPrefix(after, l.word) {
+		if rest, ok := strings.CutPrefix(after, l.word); ok && !strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "=") { // of the next amount
 			return l.role
 		}
 	}
