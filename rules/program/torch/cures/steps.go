@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -233,7 +234,8 @@ func Smaller(c *ledger.Case, otherwise string) string {
 	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "`%s` below %s (half is a quarter of the work)"}, {fact.OptionLength, "`%s` below %s"}} {
 		held, _ := c.Setting(x.setting)
 		for _, s := range append([]fact.Setting{held}, c.Facts.Settings...) {
-			if name := step.OptionName(s); s.Name == x.setting && s.Value != "0" && s.Value != "1" && !slices.Contains(seen, name) && len(ways) < 3 {
+			n, err := strconv.ParseFloat(s.Value, 64)
+			if name := step.OptionName(s); s.Name == x.setting && err == nil && n > 1 && !slices.Contains(seen, name) && len(ways) < 3 {
 				ways, seen = append(ways, fmt.Sprintf(x.told, name, s.Value)), append(seen, name)
 			}
 		}
