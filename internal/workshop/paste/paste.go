@@ -66,8 +66,7 @@ func base(program string) string {
 func (c *checker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
-		option := len(n.Args) == 1 && strings.HasPrefix(n.Args[0].Lit(), "--")               // the name of an option starts nothing
-		if len(n.Args) > 0 && !option && !slices.Contains(programs, base(n.Args[0].Lit())) { // a reader's own command may have a path
+		if len(n.Args) > 0 && !slices.Contains(programs, base(n.Args[0].Lit())) { // a reader's own command may have a path
 			c.fail("starts %s: if that is our own word, it belongs into the list of programs", c.source(n.Args[0]))
 		}
 	case *syntax.Word:
