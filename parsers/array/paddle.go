@@ -23,7 +23,7 @@ var Paddle = parser("paddle", nil,
 	// OpenVINO's intel_gpu plug-in, 2024 and later: "[GPU] Exceeded max size of memory
 	// object allocation: requested 7516192768 bytes, but max alloc size supported by
 	// device is 4294959104 bytes".
-	text.On("Exceeded max size of memory object allocation", text.FailsWith(fact.Failure{Kind: fact.BufferLimit, Framework: "other"}, 0, 160, openVINOPattern)),
+	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOBuffer), text.On("[GPU] out of GPU resources", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "xpu"})),
 )
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
@@ -49,8 +49,8 @@ var (
 	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB
 	// reserved)" of the process; 1.x and 2.x: "CUDA allocator usage: 5.375 GiB (capped
 	// at 6.000 GiB)", by JULIA_CUDA_MEMORY_LIMIT.
-	juliaPattern    = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?(?:memorypool|cudaallocator)usage:(?<allocated>SIZE)(?:\((?:(?<reserved>SIZE)reserved|cappedat(?<limit>SIZE))\))?)?`)
-	openVINOPattern = text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`)
+	juliaPattern   = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?(?:memorypool|cudaallocator)usage:(?<allocated>SIZE)(?:\((?:(?<reserved>SIZE)reserved|cappedat(?<limit>SIZE))\))?)?`)
+	openVINOBuffer = text.FailsWith(fact.Failure{Kind: fact.BufferLimit, Framework: "other"}, 0, 160, text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`))
 )
 
 // readCTranslate2 reads "RuntimeError: CUDA failed with error out of memory"

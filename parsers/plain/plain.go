@@ -217,7 +217,7 @@ var cardWords = [][2]string{
 	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"vkallocate", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
 	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"}, {"nvenc", "cuda"},
 	{"metal", "metal"}, {"mtl", "metal"}, {"iogpu", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
-	{"out of gpu resources", "xpu"}, {"exceeded max size of memory", "xpu"}, {"model actor is", ""}, {"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"gl_out_of_memory", ""}, {"texture", ""}, {"command submission", ""}, {"directml", ""},
+	{"model actor is", ""}, {"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"tt_fatal", ""}, {" dram buffer across", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"gl_out_of_memory", ""}, {"texture", ""}, {"command submission", ""}, {"directml", ""},
 }
 
 var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
