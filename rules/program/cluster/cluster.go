@@ -21,16 +21,9 @@ var KServe = program.Program{
 	Like:    []*program.Program{&server.VLLM},
 	Sources: program.Sources{"vllm/engine/arg_utils.py": server.Shared + " --model_name --model_id"},
 	Steps: steps{
-		"lower_context":                step.Paste("config", "spec:   # of the InferenceService\n  predictor:\n    model:\n      modelFormat: {name: huggingface}\n      args: [\"--model_name=llm\", \"--max-model-len=8192\"]   # your own args with this one, lower than today's"),
-		"lower_gpu_memory_utilization": step.Paste("config", "args: [\"--gpu-memory-utilization=0.8\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
-		"raise_gpu_memory_utilization": step.Paste("config", "args: [\"--gpu-memory-utilization=0.95\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
-		"lower_max_num_seqs":           step.Paste("config", "args: [\"--max-num-seqs=32\"]   # lower than today's; spec.predictor.model.args of the InferenceService, beside your own"),
-		"lower_max_batched_tokens":     step.Paste("config", "args: [\"--max-num-batched-tokens=4096\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
-		"enforce_eager":                step.Paste("config", "args: [\"--enforce-eager\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
-		"quantize_kv_cache":            step.Paste("config", "args: [\"--kv-cache-dtype=fp8\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
-		"multi_gpu":                    step.Paste("config", "args: [\"--tensor-parallel-size=2\"]   # spec.predictor.model.args of the InferenceService\nresources:\n  limits: {nvidia.com/gpu: \"2\"}"),
-		"raise_memory_limit":           step.Paste("config", "resources:   # spec.predictor.model of the InferenceService\n  requests: {memory: 48Gi}\n  limits: {memory: 48Gi}"),
-		"upgrade_version":              text("Take a newer kserve/huggingfaceserver image, or name one with a newer vLLM in the ServingRuntime."),
+		"multi_gpu":          step.Paste("config", "args: [\"--tensor-parallel-size=2\"]   # spec.predictor.model.args of the InferenceService\nresources:\n  limits: {nvidia.com/gpu: \"2\"}"),
+		"raise_memory_limit": step.Paste("config", "resources:   # spec.predictor.model of the InferenceService\n  requests: {memory: 48Gi}\n  limits: {memory: 48Gi}"),
+		"upgrade_version":    text("Take a newer kserve/huggingfaceserver image, or name one with a newer vLLM in the ServingRuntime."),
 	},
 }
 
@@ -40,15 +33,7 @@ var RayServe = program.Program{
 	Proofs: []string{"ray/llm/_internal/serve", "ray/serve/llm/", "ray.serve.llm", "LLMServer:", "LLMRouter:", "ServeReplica:", "SERVE_REPLICA::", "ServeController pid", "Exception in Replica(", "ray/serve/_private/"},
 	Like:   []*program.Program{&server.VLLM}, Cards: serveCards,
 	Steps: steps{
-		"lower_context":                step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(max_model_len=8192))   # lower than today's; loading: your own; beside your other engine_kwargs"),
-		"lower_gpu_memory_utilization": step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(gpu_memory_utilization=0.8))   # loading: your own; beside your other engine_kwargs"),
-		"raise_gpu_memory_utilization": step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(gpu_memory_utilization=0.95))   # loading: your own; beside your other engine_kwargs"),
-		"lower_max_num_seqs":           step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(max_num_seqs=32))   # lower than today's; loading: your own; beside your other engine_kwargs"),
-		"lower_max_batched_tokens":     step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(max_num_batched_tokens=4096))   # loading: your own; beside your other engine_kwargs"),
-		"enforce_eager":                step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(enforce_eager=True))   # loading: your own; beside your other engine_kwargs"),
-		"quantize_kv_cache":            step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(kv_cache_dtype=\"fp8\"))   # loading: your own; beside your other engine_kwargs"),
-		"multi_gpu":                    step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(tensor_parallel_size=2))   # loading: your own; beside your other engine_kwargs"),
-		"upgrade_version":              step.Paste("shell", "pip install -U \"ray[serve,llm]\""),
+		"upgrade_version": step.Paste("shell", "pip install -U \"ray[serve,llm]\""),
 	},
 }
 
@@ -59,13 +44,9 @@ var NIM = program.Program{
 	Like:    []*program.Program{&server.VLLM},
 	Sources: program.Sources{"https://docs.nvidia.com/nim/large-language-models/latest/configuration.html": "NIM_KVCACHE_PERCENT NIM_MAX_MODEL_LEN NIM_MAX_NUM_SEQS NIM_MODEL_PROFILE"},
 	Steps: steps{
-		"lower_context":                text("Start the container with `-e NIM_MAX_MODEL_LEN=8192`, or half of today's value (vLLM profiles)."),
-		"lower_gpu_memory_utilization": text("Start the container with `-e NIM_KVCACHE_PERCENT=0.8`: the share of the card for weights and cache."),
-		"raise_gpu_memory_utilization": text("Start the container with `-e NIM_KVCACHE_PERCENT=0.95`."),
-		"lower_max_num_seqs":           text("Start the container with `-e NIM_MAX_NUM_SEQS=32`, or half of today's value."),
-		"use_lower_quant":              text("Run `list-model-profiles` in the container and choose an FP8 or smaller profile that it calls compatible: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it)."),
-		"multi_gpu":                    text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many cards."),
-		"upgrade_version":              text("Pull a newer tag of the same NIM from nvcr.io."),
+		"use_lower_quant": text("Run `list-model-profiles` in the container and choose an FP8 or smaller profile that it calls compatible: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it)."),
+		"multi_gpu":       text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many cards."),
+		"upgrade_version": text("Pull a newer tag of the same NIM from nvcr.io."),
 	},
 }
 
@@ -75,17 +56,12 @@ var GPUStack = program.Program{
 	Proofs:  []string{"gpustack/worker/", "gpustack/policies/", "gpustack.worker", "gpustack.policies", "gpustack/gpustack"},
 	Sources: program.Sources{"gpustack/docs/faq.md": "--gpu-memory-utilization --limit-mm-per-prompt --max-model-len", "llama-box/README.md": "--ctx-size --gpu-layers", "vllm/engine/arg_utils.py": "--max-num-seqs --enforce-eager --max-num-batched-tokens"},
 	Steps: steps{
-		"lower_context":                text("Edit Model, Advanced, Backend Parameters: `--max-model-len=8192` (vLLM) or `--ctx-size=8192` (llama-box), or half of today's value."),
-		"lower_gpu_memory_utilization": text("Edit Model, Advanced, Backend Parameters: `--gpu-memory-utilization=0.8`."),
-		"raise_gpu_memory_utilization": text("Edit Model, Advanced, Backend Parameters: `--gpu-memory-utilization=0.95`."),
-		"lower_max_num_seqs":           text("Edit Model, Advanced, Backend Parameters: `--max-num-seqs=32`, or half of today's value."),
-		"lower_max_batched_tokens":     text("Edit Model, Advanced, Backend Parameters: `--max-num-batched-tokens=4096`."),
-		"enforce_eager":                text("Edit Model, Advanced, Backend Parameters: `--enforce-eager`."),
-		"lower_resolution":             text("Edit Model, Advanced, Backend Parameters: `--limit-mm-per-prompt={\"image\": 1}`."),
-		"fewer_gpu_layers":             text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than today."),
-		"multi_gpu":                    text("Edit Model, Scheduling, Manual: select two cards of one worker."),
-		"select_gpu":                   text("Edit Model, Scheduling, Manual: select a card that the Resources page shows as free."),
-		"upgrade_version":              text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
+		"lower_context":    text("Edit Model, Advanced, Backend Parameters: `--ctx-size=` (llama-box) with half of today's value."),
+		"lower_resolution": text("Edit Model, Advanced, Backend Parameters: `--limit-mm-per-prompt={\"image\": 1}`."),
+		"fewer_gpu_layers": text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than today."),
+		"multi_gpu":        text("Edit Model, Scheduling, Manual: select two cards of one worker."),
+		"select_gpu":       text("Edit Model, Scheduling, Manual: select a card that the Resources page shows as free."),
+		"upgrade_version":  text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.LeakedProcess: {{Fix: "select_gpu", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "lower_gpu_memory_utilization", Fit: cause.Helps}},

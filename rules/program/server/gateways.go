@@ -10,16 +10,33 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// inVLLM chooses by the engine below: vLLM, or Transformers.
-func inVLLM(yes, no string) func(*ledger.Case) []step.Step {
+// placed are the steps with where they go, under a program that hands options on
+// to vLLM: without a card nothing else says it.
+func placed(own map[string]func(c *ledger.Case) []step.Step) map[string]func(c *ledger.Case) []step.Step {
+	out := map[string]func(c *ledger.Case) []step.Step{}
+	for fix, steps := range own {
+		out[fix] = func(c *ledger.Case) []step.Step {
+			list := steps(c)
+			if host, hosted := vllm.Server.Host(c); hosted && len(list) == 1 && list[0].Kind == "config" {
+				return append([]step.Step{{Kind: "text", Text: host.Where}}, list...)
+			}
+			return list
+		}
+	}
+	return out
+}
+
+// onEngine chooses by the engine below: vLLM's own step, or words for Transformers.
+func onEngine(fix, otherwise string) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		if c.In("vllm") {
-			return text(yes)(c)
+			return placed(vllmSteps)[fix](c)
 		}
-		return text(no)(c)
+		return text(otherwise)(c)
 	}
 }
 
@@ -51,17 +68,13 @@ var Xinference = program.Program{
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
 	},
 	Steps: steps{
-		"lower_context":                inVLLM("Launch the model again with `--max_model_len 8192`."+inPage, "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
+		"lower_context":                onEngine("lower_context", "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
 		"lower_gpu_memory_utilization": smallerLaunch,
-		"lower_max_batched_tokens":     text("Launch the model again with `--max_num_batched_tokens 2048`." + inPage),
-		"raise_gpu_memory_utilization": text("Launch the model again with `--gpu_memory_utilization 0.95`." + inPage),
-		"lower_max_num_seqs":           text("Launch the model again with `--max_num_seqs 16`." + inPage),
-		"enforce_eager":                text("Launch the model again with `--enforce_eager True`." + inPage),
 		"multi_gpu":                    text("Launch the model again with `--n-gpu 2` (web page: GPU Count)."),
 		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free card in `nvidia-smi`."),
 		"use_lower_quant":              text("Launch the same model with fewer bits: `--quantization` with one of those that the launch page lists (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
 		"use_smaller_model":            text("Launch a smaller size of the family: `--size-in-billions` with one of those that the launch page lists."),
-		"lower_batch_size":             inVLLM("Launch the model again with `--max_num_seqs 16`."+inPage, "Send fewer texts in one request: an embedding or rerank request is computed as one batch as far as the client sends it so."),
+		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts in one request: an embedding or rerank request is computed as one batch as far as the client sends it so."),
 		"restart_session":              step.Paste("shell", "xinference list   # then, for each model that you do not need: xinference terminate --model-uid UID (UID: its first column)"),
 		"upgrade_version":              step.Paste("shell", "pip install -U xinference"),
 	},

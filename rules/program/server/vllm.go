@@ -56,7 +56,7 @@ var VLLM = program.Program{
 		},
 	},
 	Remedies: vllmRemedies,
-	Steps:    vllmSteps,
+	Steps:    placed(vllmSteps),
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it

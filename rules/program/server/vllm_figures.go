@@ -37,24 +37,12 @@ func spelled(c *ledger.Case, fix string) []step.Step {
 	return out
 }
 
-// trialTook is what the trial run took beside the weights, 0 where the log does
-// not say.
-func trialTook(c *ledger.Case) int64 {
-	if n := ledger.Sized(c, "activation_peak"); n > 0 {
-		return n
-	}
-	if peak, w := ledger.Sized(c, "peak_torch"), ledger.SizeOf(c.F().Weights); peak > w && w > 0 {
-		return peak - w
-	}
-	return 0
-}
-
 // wholeTrial: the trial run computed one whole prompt, and what it took would
 // do for what the cache lacks. Above 32,768 tokens V0 computes in chunks anyway.
 func wholeTrial(c *ledger.Case) bool {
 	gap, ok := cacheGap(c)
 	n := c.F().MaxModelLen
-	return ok && n != nil && n.Value > 4096 && n.Value <= 32768 && vllm.WholePrompts(c) && trialTook(c) > gap*3/2
+	return ok && n != nil && n.Value > 4096 && n.Value <= 32768 && vllm.WholePrompts(c) && vllm.TrialTook(c) > gap*3/2
 }
 
 // vllmFigures are what the cards of vLLM name beside the ledger's numbers.
@@ -77,7 +65,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		out["weights"] = units.Amount(w)
 	}
 	if wholeTrial(c) {
-		out["trial"] = units.Amount(trialTook(c))
+		out["trial"] = units.Amount(vllm.TrialTook(c))
 	}
 	if vllm.WholePrompts(c) {
 		out["chunked"] = " --enable-chunked-prefill"

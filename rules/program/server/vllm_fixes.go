@@ -147,7 +147,7 @@ func fittingLength(c *ledger.Case) int {
 	if ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 && n > 0 {
 		return max(16, withMargin(0.98*n*float64(f.KVAvailable.Bytes)/float64(f.KVNeeded.Bytes)))
 	}
-	if n <= 512 {
+	if n < 1 {
 		return 8192
 	}
 	return int(n) / 2

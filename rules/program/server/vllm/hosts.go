@@ -13,7 +13,8 @@ import (
 // command-line parameters, verl/trainer/config/rollout/rollout.yaml, OpenRLHF's
 // cli/train_ppo_ray.py, Ray's
 // ray/llm/_internal/serve/configs/server_models.py, FastChat's
-// fastchat/serve/vllm_worker.py, olmOCR's olmocr/pipeline.py, Orpheus TTS's engine_class.py, Xinference's getting_started/using_xinference.rst.
+// fastchat/serve/vllm_worker.py, olmOCR's olmocr/pipeline.py, Orpheus TTS's engine_class.py, Xinference's getting_started/using_xinference.rst,
+// KServe's python/huggingfaceserver, GPUStack's docs/faq.md, NIM's configuration page.
 var hosts = map[string]launch.Host{
 	"trl": {
 		Where: "In `GRPOConfig(…)`:", Pair: "{name}={value}", Sep: ", ", Share: 0.3,
@@ -71,6 +72,18 @@ var hosts = map[string]launch.Host{
 		Where: "Among the options of `fastchat.serve.vllm_worker`:", Pair: "--{flag} {value}", Sep: " ", Rest: "--{flag} {value}",
 		Names: map[string]string{"enforce_eager": "", "enable_chunked_prefill": ""},
 	},
+	"kserve": {
+		Where: "Among `args:` of the InferenceService (`spec.predictor.model`), each an item beside your own:", Pair: "--{name}={value}", Bare: "--{name}", Sep: "\n", Rest: "--{flag}={value}",
+		Names: map[string]string{"enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill", "limit_mm_per_prompt": "", "mm_processor_kwargs": ""},
+	},
+	"nim": {
+		Where: "Start the container with:", Pair: "-e {name}={value}", Sep: " ",
+		Names: map[string]string{"max_model_len": "NIM_MAX_MODEL_LEN", "gpu_memory_utilization": "NIM_KVCACHE_PERCENT", "max_num_seqs": "NIM_MAX_NUM_SEQS"},
+	},
+	"gpustack": {
+		Where: "Edit Model, Advanced, Backend Parameters:", Pair: "--{name}={value}", Bare: "--{name}", Sep: "\n", Rest: "--{flag}={value}",
+		Names: map[string]string{"enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill"},
+	},
 	"xinference": {
 		Where: "Launch the model again with (web page: additional parameters passed to the inference engine):", Pair: "--{name} {value}", Bare: "--{name} True", Sep: " ",
 		Names: map[string]string{"tensor_parallel_size": "n-gpu", "limit_mm_per_prompt": "", "mm_processor_kwargs": ""}, Rest: "--{name} {value}",
@@ -83,7 +96,7 @@ var hosts = map[string]launch.Host{
 func StartedBy(c *ledger.Case, by *program.Program) bool {
 	_, known := hosts[by.Name]
 	trainer := by.Work == "text-training" && by.Steps["raise_gpu_memory_utilization"] == nil && by.Steps["lower_gpu_memory_utilization"] == nil
-	return known && by.Name != "xinference" || trainer && c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
+	return known || trainer && c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
 }
 
 // Share is the part of a card that vLLM takes under another program unless told
