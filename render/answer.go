@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 
 // What each degree of terseness leaves out.
 const (
-	withoutBar     = 1
 	withoutSteps   = 2 // of the second and third fix
 	withoutOthers  = 3 // other causes, further failures, notes
 	withoutCosts   = 4 // of the first fix, and what will not help
@@ -55,14 +55,11 @@ func (p *page) answer(in *diagnose.Incident) {
 func (p *page) told(in *diagnose.Incident) {
 	terse := p.options.Terse
 	p.heading(p.level, headline(in))
+	summary := newIn(in)
 	if terse >= withoutDetails {
-		p.say(prose(firstSentence(in.Summary)))
-	} else {
-		p.say(prose(in.Summary))
+		summary = firstSentence(summary)
 	}
-	if terse < withoutBar && p.short < withoutSecond { // a page that has to leave out words leaves out the picture
-		p.show("text", strip(in, p.options.Width))
-	}
+	p.say(prose(summary))
 	if terse < withoutOthers {
 		p.growth()
 	}
@@ -84,6 +81,18 @@ func (p *page) told(in *diagnose.Incident) {
 		p.machine()
 	}
 	p.foot(in)
+}
+
+// askedOnly matches a summary's first sentence that says no more than how much was
+// asked for.
+var askedOnly = regexp.MustCompile(`^It asked(?: [A-Za-z0-9' ]+)? for ([0-9.,]+ [KMGT]iB) more and did not get it\.(?: |$)`)
+
+// newIn is what the summary says that the headline does not.
+func newIn(in *diagnose.Incident) string {
+	if m := askedOnly.FindStringSubmatch(in.Summary); m != nil && strings.Contains(in.Headline, m[1]) {
+		return in.Summary[len(m[0]):]
+	}
+	return in.Summary
 }
 
 // later says what it was if it fails again, unless a fix on the page names the
@@ -288,7 +297,9 @@ func fills(steps []diagnose.Step) inline {
 	var told []string
 	for _, s := range steps {
 		for _, f := range s.Fill {
-			told = append(told, "`"+f.Name+"`: "+f.With)
+			if !slices.Contains(known, f.Name) {
+				told = append(told, "`"+f.Name+"`: "+f.With)
+			}
 		}
 	}
 	if len(told) == 0 {
@@ -296,6 +307,9 @@ func fills(steps []diagnose.Step) inline {
 	}
 	return prose("(" + strings.Join(told, "; ") + ".) ")
 }
+
+// known are placeholders that need no explanation.
+var known = []string{"PID", "POD", "JOB", "IMAGE"}
 
 // worked is the arithmetic of a fix in a few words.
 func worked(e *diagnose.Effect) inline {

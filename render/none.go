@@ -72,8 +72,15 @@ func (p *page) recovered(list []diagnose.Notice) {
 
 // pasteMore says what to give where nothing was found.
 func pasteMore(n int) string {
-	return fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that vanished without a message may have run out of RAM: on Linux, add the output of `sudo dmesg -T | tail -100`; on Windows, watch whether \"Committed\" (Task Manager, Performance, Memory) reaches its limit while it runs.", lines(n))
+	told := fmt.Sprintf("Nothing in %s says that memory ran out.", lines(n))
+	if n < few {
+		told += " If it did, paste more: from the start of the program to the last line it printed (`PROGRAM 2>&1 | oomdoc` takes error messages along)."
+	}
+	return told + " If the program vanished without a message, RAM may have run out: `sudo dmesg -T | tail -100` shows that on Linux, \"Committed\" near its limit on Windows (Task Manager, Performance, Memory)."
 }
+
+// few lines are most likely not all that the program printed.
+const few = 30
 
 // more is what to give where a line speaks of memory and no more is known.
 const more = "To know more, paste the log from the start of the program to the last line it printed."
