@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -31,7 +32,7 @@ func (l *looking) steps(f *answer.Advice) {
 	if n := len(f.Steps); n > 0 {
 		if s := &f.Steps[n-1]; s.Kind == "text" && strings.HasSuffix(s.Text, ":") {
 			l.drop(Announced, s.Text)
-			s.Text = strings.TrimSpace(answer.Without(s.Text, len(s.Text)-1))
+			s.Text = strings.TrimSpace(wording.Without(s.Text, len(s.Text)-1))
 			if s.Text == "" {
 				f.Steps = f.Steps[:n-1]
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/story"
 )
 
@@ -22,7 +23,7 @@ func (l *looking) story(s *story.Story) {
 func (l *looking) text(s *string) {
 	for rule, at := l.fault(*s); rule != ""; rule, at = l.fault(*s) {
 		l.drop(rule, *s)
-		rest := strings.TrimSpace(answer.Without(*s, at))
+		rest := strings.TrimSpace(wording.Without(*s, at))
 		if len(rest) >= len(*s) {
 			return
 		}

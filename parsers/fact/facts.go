@@ -154,6 +154,9 @@ const (
 	OnWSL     = "wsl"
 	// InContainer: docker compose printed the lines.
 	InContainer = "container"
+	// InApp: a window or a page stands between the reader and the code, or Python
+	// came with the program.
+	InApp = "app"
 )
 
 // Signals of measures against too little memory that a run has taken already.

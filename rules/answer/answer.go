@@ -19,6 +19,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -99,14 +100,14 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 	not, _ := t.Tell(card.Not)
 	for _, setting := range []string{"llocator setting", "expandable_segments", "max_split_size"} { // which may bridge the gap
 		if at := strings.Index(not, setting); at >= 0 && c.Shortfall.Has() && c.Slack.Bytes > max(c.Shortfall.Bytes, units.GiB) {
-			not = strings.TrimSpace(Without(not, at))
+			not = strings.TrimSpace(wording.Without(not, at))
 		}
 	}
 	later, _ := t.Tell(card.Later)
 	if c.Reader.Edits == "flags" && !c.Training() && strings.Contains(later, "loss.item()") { // no loop of theirs
 		later = ""
 	}
-	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, code.ForBackend(c, not), Without), Later: code.ForEra(c, code.ForBackend(c, later), Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: code.ForEra(c, code.ForBackend(c, not), wording.Without), Later: code.ForEra(c, code.ForBackend(c, later), wording.Without), Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.

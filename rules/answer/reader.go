@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -58,9 +59,9 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 			taken = true
 			continue
 		}
-		s.Text = otherSystems(c, code.ForBackend(c, s.Text), s.Kind)
+		s.Text = wording.WithoutCode(c, otherSystems(c, code.ForBackend(c, s.Text), s.Kind), s.Kind)
 		if s.Text != "" {
-			s.Text = era.ForEra(c, id, s.Text, s.Kind, Without)
+			s.Text = era.ForEra(c, id, s.Text, s.Kind, wording.Without)
 			taken = taken || s.Text == ""
 		}
 		if c.Reader.OS == "windows" {
@@ -89,7 +90,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 // understood: Python is for those who write it, or whose program spells the fix
 // so.
 func understood(c *ledger.Case, id string, s step.Step, own []*program.Program) bool {
-	return s.Kind != "python" || c.Reader.Program == "" && c.Reader.Language == "" || c.Reader.Writes("python") ||
+	return s.Kind != "python" || c.Reader.Program == "" && c.Reader.Language == "" && c.Reader.Edits == "" || c.Reader.Writes("python") ||
 		slices.ContainsFunc(own, func(p *program.Program) bool { return p.Name == c.Reader.Program && p.Steps[id] != nil })
 }
 
@@ -171,26 +172,8 @@ func otherSystems(c *ledger.Case, text, kind string) string {
 	}
 	for _, word := range words {
 		for i := strings.Index(text, word); i >= 0; i = strings.Index(text, word) {
-			text = Without(text, i)
+			text = wording.Without(text, i)
 		}
 	}
 	return strings.TrimSpace(text)
-}
-
-// Without cuts the parenthesis or the sentence in which an offset stands.
-func Without(text string, at int) string {
-	if open := strings.LastIndexAny(text[:at], "()"); open >= 0 && text[open] == '(' {
-		if end := strings.IndexByte(text[at:], ')'); end >= 0 {
-			return strings.TrimSpace(strings.TrimRight(text[:open], " ") + text[at+end+1:])
-		}
-	}
-	start := max(strings.LastIndex(text[:at], ". ")+2, strings.LastIndex(text[:at], "; ")+2)
-	if start == 1 {
-		start = 0
-	}
-	end := len(text)
-	if i := strings.Index(text[at:], ". "); i >= 0 {
-		end = at + i + 2
-	}
-	return strings.TrimSpace(text[:start] + text[end:])
 }

@@ -36,6 +36,10 @@ func Learn(c *ledger.Case, shown []Known) {
 			w.Program = k.Script
 		}
 	}
+	if app := c.Signal(fact.InApp); app != nil && (w.Program == "" || w.Program == OwnScript) && w.ownCode() == nil {
+		w.Program, w.Edits = "", "flags"
+		w.proved(app.Line)
+	}
 	w.OS = w.system(k)
 	if w.Language == "" {
 		w.Language = w.language(shown)

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/era"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 )
 
 // logged is a case of a program whose log states a version, or its day.
@@ -93,13 +93,13 @@ func TestForEra(t *testing.T) {
 		{"config", "environment:\n  - OLLAMA_CONTEXT_LENGTH=4096", ""},
 		{"text", "Close programs. `ollama stop NAME` unloads one.", "Close programs."},
 	} {
-		assert.Equal(t, x.want, era.ForEra(old, "close_other_apps", x.text, x.kind, answer.Without))
-		assert.Equal(t, x.text, era.ForEra(open, "close_other_apps", x.text, x.kind, answer.Without))
+		assert.Equal(t, x.want, era.ForEra(old, "close_other_apps", x.text, x.kind, wording.Without))
+		assert.Equal(t, x.text, era.ForEra(open, "close_other_apps", x.text, x.kind, wording.Without))
 	}
 	first := logged("vllm", "0.3.3", 0)
-	assert.Equal(t, "--max-num-batched-tokens 2048", era.ForEra(first, "lower_max_batched_tokens", "--max-num-batched-tokens 2048 --enable-chunked-prefill", "config", answer.Without))
-	assert.Empty(t, era.ForEra(first, "cpu_offload", "--cpu-offload-gb 8", "config", answer.Without))
-	assert.Equal(t, "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", era.ForEra(old, "upgrade_version", "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", "text", answer.Without))
+	assert.Equal(t, "--max-num-batched-tokens 2048", era.ForEra(first, "lower_max_batched_tokens", "--max-num-batched-tokens 2048 --enable-chunked-prefill", "config", wording.Without))
+	assert.Empty(t, era.ForEra(first, "cpu_offload", "--cpu-offload-gb 8", "config", wording.Without))
+	assert.Equal(t, "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", era.ForEra(old, "upgrade_version", "0.5.13 has `OLLAMA_CONTEXT_LENGTH`.", "text", wording.Without))
 	assert.Equal(t, "since 0.5.13", era.Since(open, "ollama", "OLLAMA_CONTEXT_LENGTH"))
 	assert.Empty(t, era.Since(old, "ollama", "OLLAMA_CONTEXT_LENGTH"))
 	assert.True(t, era.TooNew(old, "quantize_kv_cache"))

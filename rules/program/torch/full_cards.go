@@ -44,6 +44,8 @@ var noCopy = cause.Cure{
 var (
 	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether memory climbs, and store numbers instead of tensors", Cost: "none", Told: "`total += loss.item()`, not `total += loss`, which keeps the graph of every step; metrics under `torch.no_grad()`; results and replay buffers as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps: rising or flat?"}
 	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "If it jumps: limit the largest batch", Cost: "what is cut is lost, or slower", Told: "Truncate or skip the longest samples, batch by tokens instead of samples, or halve the batch size. Start with the largest batch, so that it fails at once."}
+	boundAndWatch  = cause.Cure{Fix: boundLargest.Fix, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
+	keepIfClimbs   = cause.Cure{Fix: keepNumbers.Fix, Title: "If it climbs: store numbers instead of tensors", Cost: "none", Told: keepNumbers.Told}
 	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Resume from the last checkpoint", Cost: "the steps since then", Told: "A leak then fails after as many steps again, a large batch at the same sample."}
 )
 
@@ -99,7 +101,7 @@ var fullCards = []cause.Card{
 		Means:    "The log counts steps before the failure, so the model and a usual step fit the card. Either tensors are kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large image, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] Print the allocated memory once a step: a steady climb is a leak, a jump is a large step.",
 		Not:      "A smaller batch alone, if it is a leak: it only fails later.",
 		Cures: []cause.Cure{
-			keepNumbers, boundLargest,
+			boundAndWatch, keepIfClimbs,
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "If sizes vary: turn on expandable segments", Cost: "none as a rule"},
 			fromCheckpoint,
 		},
@@ -147,7 +149,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "This program holds {mine} of {total}{last}.[[ {probably}]][[ {table}]] Whether its model or its work is too large the log does not show.",
+		Means:    "{last}[[ {probably}]][[ {table}]] If a small input runs, its work is too large for this card; if that fails too, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
 		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -270,9 +272,9 @@ func besides(c *ledger.Case) map[string]string {
 	if d := room.LittleInTable(c); d != nil {
 		figures["table"] = "The pasted table shows " + d.Used.String() + " in use: when it was made, others held no more."
 	}
-	figures["last"] = ", so the " + c.Asked.String() + " that was refused is only the last of many requests"
+	figures["last"] = "The " + c.Asked.String() + " that was refused is only the last of many requests."
 	if c.Asked.Bytes*8 > c.Total.Bytes {
-		figures["last"] = ". The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch"
+		figures["last"] = "The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch."
 	}
 	return figures
 }

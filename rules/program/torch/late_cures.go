@@ -9,10 +9,11 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // keptOld is for a PyTorch so old that little else is to be had.
-var keptOld = cause.Cure{Fix: "detach_accumulated", If: ledger.Before2020, Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
+var keptOld = cause.Cure{Fix: "detach_accumulated", If: when.All(ledger.Before2020, cures.LateStep), Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
 
 // halveOld is for a PyTorch before autocast and inference_mode.
 var halveOld = cures.HalveOld

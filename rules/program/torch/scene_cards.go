@@ -60,7 +60,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
+		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.Hosted, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitBeside, serverShare,
@@ -281,7 +281,7 @@ func occupants(c *ledger.Case) map[string]string {
 			figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, and nothing of it is unused."
 		}
 	}
-	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
+	figures["who"] = "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
@@ -302,9 +302,6 @@ func occupants(c *ledger.Case) map[string]string {
 	figures["table"] = ""
 	if tabled {
 		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
-	}
-	if !cures.Listed(c) && !tabled {
-		figures["unnamed"] = "The log does not name the process."
 	}
 	return figures
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 )
 
 func TestForEra(t *testing.T) {
@@ -24,6 +24,6 @@ func TestForEra(t *testing.T) {
 		{104, "DataLoader(data, num_workers=2, prefetch_factor=2)", "DataLoader(data, num_workers=2)"},
 		{104, "Freeze layers; `bitsandbytes.optim.AdamW8bit`.", "Freeze layers."},
 	} {
-		assert.Equal(t, x.want, code.ForEra(&ledger.Case{TorchLatest: &x.latest}, x.text, answer.Without), "%d: %s", x.latest, x.text)
+		assert.Equal(t, x.want, code.ForEra(&ledger.Case{TorchLatest: &x.latest}, x.text, wording.Without), "%d: %s", x.latest, x.text)
 	}
 }

@@ -35,6 +35,10 @@ func LateStep(c *ledger.Case) bool {
 	return s != nil && (s.Line <= c.Failure.EndLine || bar && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
 }
 
+// Stepped: the log shows that some of its work had gone well, or may have in cells
+// before.
+func Stepped(c *ledger.Case) bool { return c.Signal("many_steps", "notebook") != nil }
+
 // nearbyLines: a progress bar is often written after the message.
 const nearbyLines = 5
 
@@ -125,11 +129,11 @@ var (
 	SmallerInput = cause.Cure{Fix: "lower_resolution", Title: LessInput.Title, Cost: LessInput.Cost, Told: LessInput.Told, Ways: LessInput.Ways}
 	NoScores     = cause.Cure{
 		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: use a fused kernel", Cost: "none",
-		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: they store no score matrix.",
+		Told: "`torch.nn.functional.scaled_dot_product_attention`, or `attn_implementation=\"sdpa\"` where the program offers it, stores no score matrix. On NVIDIA cards xformers and flash-attn do the same.",
 	}
 	FindShape = cause.Cure{
-		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes",
-		Told: "Print them before the last line of your own code in the traceback[[: {asked} is {elements} million 32-bit numbers]].",
+		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes", If: ownScript,
+		Told: "Print them before the last line of your own code in the traceback.",
 	}
 )
 

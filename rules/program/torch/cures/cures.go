@@ -62,12 +62,12 @@ var (
 	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Told: Lighter.Told, Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
-		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked)),
+		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.All(Stepped, when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked))),
 		Told: "Restart the program or the notebook's kernel, and keep no tensors in lists or sums (`loss.item()`, `x.detach().cpu()`).",
 	}
 	// KeptInLoop is the same for a script.
 	KeptInLoop = cause.Cure{
-		Fix: "detach_accumulated", Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", If: when.All(when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
+		Fix: "detach_accumulated", Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", If: when.All(Stepped, when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
 		Told: "In a loop, add up `loss.item()`, not `loss`; store results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
 	}
 	CheaperTraining = cause.Cure{

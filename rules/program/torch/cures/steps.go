@@ -52,7 +52,10 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	for _, way := range []string{"train", "using", "pictures", "half", "run", "fewer"} {
 		out[way] = ""
 	}
-	free := " If nothing is trained, run it under `" + noGrad(c) + "` as well."
+	free := ""
+	if c.Reader.Edits == "" || c.Reader.Edits == "code" {
+		free = " If nothing is trained, run it under `" + noGrad(c) + "` as well."
+	}
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
 	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " the width and height of an image: a quarter (of attention scores a sixteenth).")
@@ -60,7 +63,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if out["any"] += "."; other[0] == 'H' && Batch(c)["batch"] == "" {
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
 	}
-	if !Ranked(c) {
+	if !Ranked(c) && c.Reader.Edits == "code" {
 		out["any"] += " If nothing is trained, also run it under `" + noGrad(c) + "`: without it every layer's activations are kept."
 	}
 	return out
@@ -87,7 +90,11 @@ func lighter(c *ledger.Case, figures map[string]string) {
 		if figures["bits"] != "" {
 			fewer = ", language models in 8 or 4 bit less still"
 		}
-		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half (`model.half()` where a model is only used, " + half(c) + " in training)" + fewer + "; otherwise the next smaller model, or a GPU with more memory."
+		how := ""
+		if c.Reader.Edits == "code" {
+			how = " (`model.half()` where a model is only used, " + half(c) + " in training)"
+		}
+		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, or offloading to RAM, where the program has it (\"low VRAM\")."
 		if NarrowAlready(c) {
 			out["any_lighter"] = "It runs in 16 bit or less already, so take the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
 		}

@@ -29,11 +29,11 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-pieces", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, loose),
 	Cause: cause.Fragmentation, Weight: cause.Strong,
 	Headline: "ran out of the NPU's memory with {slack} of its own reserve unused",
-	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is unused but in pieces: none gave {asked} at once. Usually changing sizes cause that (texts, images, an evaluation between steps). A lower peak helps as well.",
+	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is unused but in pieces: none gave {asked} at once. Usually changing sizes cause that (texts, images, an evaluation between steps).",
 	Not:      "The allocator variable of NVIDIA's cards: on an NPU it is `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. If this torch_npu does not know it: `max_split_size_mb:128` instead, or update torch_npu with CANN.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
-		lessAtOnce, serveLess, recompute, moreNPUs,
+		lessLive, serveLess, recompute, moreNPUs,
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"}, Figures: cures.Scene,
 }, {
@@ -53,12 +53,14 @@ var Cards = []cause.Card{{
 // What makes the work of an NPU smaller, whatever runs there.
 var (
 	lessAtOnce = cause.Cure{Fix: "lower_batch_size", If: when.Not(served), Title: "Lower the batch size, or the size of each input", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce}
-	serveLess  = cause.Cure{
+	// lessLive is the same where tensors in use are most of the card.
+	lessLive  = cause.Cure{Fix: lessAtOnce.Fix, If: when.All(lessAtOnce.If, func(c *ledger.Case) bool { live := c.F().Allocated; return live == nil || live.Bytes*2 > c.Total.Bytes }), Title: lessAtOnce.Title, Cost: lessAtOnce.Cost, Told: lessAtOnce.Told, Ways: lessAtOnce.Ways}
+	serveLess = cause.Cure{
 		Fix: "lower_max_batched_tokens", If: served, Title: "Lower what the server works on at once", Cost: "fewer requests at a time",
 		Told: "Half of your `--max-num-batched-tokens` and `--max-num-seqs`, and `--gpu-memory-utilization` 0.05 to 0.1 lower than now.",
 	}
 	recompute = cause.Cure{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, when.Not(cures.Has(fact.Checkpoints))), Title: "Recompute the activations", Cost: "20 to 30 % more time per step", Told: "`model.gradient_checkpointing_enable()` with transformers; other trainers have an option for it (recompute, activation checkpointing)."}
-	moreNPUs  = cause.Cure{Fix: "multi_gpu", Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
+	moreNPUs  = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
 )
 
 // served: the log shows that a model server runs there.

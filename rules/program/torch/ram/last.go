@@ -29,6 +29,18 @@ func fillsSet(c *ledger.Case) bool {
 // LastCards are for what of the computer's memory no narrower card is about.
 var LastCards = []cause.Card{
 	{
+		ID: "pytorch/shared-mappings", Kinds: []fact.Kind{fact.MmapFailed}, Said: []string{"</torch_"},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "could not map one more shared tensor: a limit on mappings, or shared memory",
+		Means:    "The file is one of PyTorch's own in shared memory (/dev/shm), made for a tensor that several processes use (`share_memory_()`, a queue, a DataLoader worker). {asked} is too little to fill RAM. Each such tensor is a mapping of its own, and Linux gives a process 65,530 (`vm.max_map_count`); the last number of the file's name counts them. With few of them, /dev/shm or RAM is full.",
+		Not:      "A smaller model, 16 bit: the number of shared tensors counts, not their size.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the limit on mappings", Cost: "free", Told: "On the host, also for a container; the same line in /etc/sysctl.d/99-map.conf keeps it. `df -h /dev/shm` shows whether that is full instead.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},
+			{Fix: "lower_num_workers", Title: "Or share fewer and larger tensors", Cost: "some lines of code", Told: "One tensor with a row for each buffer in place of a tensor for each; fewer buffers, actors or workers."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/MapAllocator.cpp", "https://www.kernel.org/doc/html/latest/admin-guide/sysctl/vm.html"},
+	},
+	{
 		ID: "pytorch/checkpoint-in-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.MmapFailed}, If: when.Any(readsCheckpoint, when.Root(fact.MmapFailed)), Figures: lastFigures,
 		Headline: "ran out of system memory (RAM) while it read a checkpoint",
 		Means:    "A checkpoint goes through RAM before it reaches a card, often as a whole and beside a model of the same size that was made before it. Each process of a launch has its own copy.[[ {asked} is only the piece that was refused.]]",

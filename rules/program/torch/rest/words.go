@@ -76,6 +76,15 @@ var Scenes = append(beside, []cause.Card{
 	},
 }...)
 
+// whileLoading is a cure where a model is being loaded.
+func whileLoading(k cause.Cure) cause.Cure {
+	k.If = when.All(k.If, cures.Loading)
+	return k
+}
+
+// noCode: the reader has settings only.
+func noCode(c *ledger.Case) bool { return c.Reader.Edits != "" && c.Reader.Edits != "code" }
+
 // bareWords: the message has no figures of a card.
 func bareWords(c *ledger.Case) bool {
 	return ledger.OnCard(c) && !c.Asked.Has() && !c.Mine.Has() && !c.Free.Has()
@@ -160,13 +169,14 @@ var Words = []cause.Card{
 		Not:   "{settings}",
 		Later: cures.Kept,
 		Cures: []cause.Cure{
-			cures.PagesFirst,
+			whileLoading(cures.PagesFirst),
 			halveTraining, cures.EndListed, whoFirst, cures.OneOfMany,
 			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
 			cures.CheaperTraining,
-			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
+			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI, noCode)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
-			{Fix: "restart_session", Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
+			cures.PagesFirst,
+			{Fix: "restart_session", If: when.Not(noCode), Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
 		},
 		Figures: staged, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.CudaNotes},
 	},

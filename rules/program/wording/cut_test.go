@@ -1,4 +1,4 @@
-package answer_test
+package wording_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/oomdoc/oomdoc/rules/answer"
+	"github.com/oomdoc/oomdoc/rules/program/wording"
 )
 
 // TestWithoutLastSentence: what is cut at the end leaves no blank behind which a
@@ -18,6 +18,6 @@ func TestWithoutLastSentence(t *testing.T) {
 		"It computes this many tokens at once (before `--quantization fp8` all).": "It computes this many tokens at once.",
 		"`--quantization fp8` is half. Then start again.":                         "Then start again.",
 	} {
-		assert.Equal(t, want, answer.Without(text, strings.Index(text, "--quantization")))
+		assert.Equal(t, want, wording.Without(text, strings.Index(text, "--quantization")))
 	}
 }
