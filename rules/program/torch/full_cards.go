@@ -22,7 +22,10 @@ func training(c *ledger.Case) bool { return c.Training() }
 // mineFirst is for a message that shows no total and much of this program's own.
 var mineFirst = cause.Cure{
 	Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce,
-	If: func(c *ledger.Case) bool { return c.Mine.Bytes > 2*units.GiB && !ledger.Before2020(c) },
+	If: func(c *ledger.Case) bool {
+		much := c.Mine.Bytes > 2*units.GiB || c.Total.Has() && c.Asked.Bytes*4 >= c.Total.Bytes
+		return much && !ledger.Before2020(c)
+	},
 }
 
 // moved: DeepSpeed was putting the whole model on the card, before any step.

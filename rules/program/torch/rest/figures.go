@@ -125,7 +125,7 @@ var Figures = []cause.Card{
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
-			{Fix: "fix_shape", If: largePart, Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
+			{Fix: "fix_shape", If: when.All(largePart, cures.FindShape.If), Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.NewerAllocator, cures.CheaperTraining, cures.SmallerModel,
 		},
 		Figures: pieceFigures, Sources: []string{cures.AllocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
