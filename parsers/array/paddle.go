@@ -11,8 +11,14 @@ var Paddle = parser("paddle", nil,
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
 	// allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
-	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)),                                                                        // Caffe, syncedmem.cpp
-	text.On("Cuda Runtime (out of memory)", readTensorRT),                                                                              // 8.2 and later
+	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), // Caffe, syncedmem.cpp
+	text.On("Cuda Runtime (out of memory)", readTensorRT),       // 8.2 and later
+	text.On("Device memory is insufficient to use tactic", func(m text.Message) int {
+		if !m.Mentions("[e]", "cudaruntime(outofmemory)", "couldnotfindanyimplementation") {
+			m.Lookalike(fact.Lookalike{ID: "tactic_too_large", Title: "TensorRT's builder skips ways of computing that do not fit the card: warnings, and it goes on with others.", Advice: "Nothing is to be done if an engine comes out. If none does, the first error line says why; a smaller largest batch, input or output length of the engine leaves more ways."})
+		}
+		return m.End
+	}),
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
 	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN

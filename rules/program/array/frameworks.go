@@ -93,6 +93,9 @@ func notPyTorch(c *ledger.Case) string {
 	return "It is an option of PyTorch's allocator; this memory was asked for by another."
 }
 
+// TorchXLA is PyTorch on TPUs.
+var TorchXLA = local.TorchXLA
+
 // Candle is candle.
 var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
