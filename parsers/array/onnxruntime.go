@@ -70,5 +70,5 @@ func readDirectML(m text.Message) int {
 	if !m.Mentions("onnx", "directml", "dmlexecution") { // a game, a renderer
 		return m.FailWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.Find(direct3DBudget, 2400))
 	}
-	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Phase: map[bool]string{true: "load"}[m.Precedes("duringinitialization", 600)]}, m.End)
+	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Phase: map[bool]string{true: "load"}[m.Precedes("duringinitialization", 600)] + map[bool]string{true: "inference"}[m.Precedes("executekernel", 600)]}, m.End)
 }

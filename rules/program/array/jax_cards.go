@@ -44,6 +44,13 @@ var (
 	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size or the length", Told: "In your own code: half the batch in one call of the jitted function; in training accumulate gradients over two calls. In another program: its option for batch, length or chunk size. XLA compiles again for the new shape.", Cost: "Slower per sample"}
 )
 
+// sharedNoPool is for processes that share a card, as cells of one notebook do not.
+var sharedNoPool = func() cause.Cure {
+	cure := jaxNoPool
+	cure.If = when.Not(inNotebook)
+	return cure
+}()
+
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
@@ -61,8 +68,10 @@ var jaxCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
 		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
 		Cures: []cause.Cure{
-			runtimeFirst, endHolder, jaxNoPool,
-			{Fix: "lower_batch_size", Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
+			runtimeFirst, endHolder,
+			{Fix: "lower_batch_size", If: inNotebook, Title: "If it fails again: a shorter or smaller input", Told: "Half the length or batch, by the notebook's own fields. A card with more memory takes the whole (in hosted notebooks: another runtime type).", Cost: "Detail, or slower"},
+			sharedNoPool,
+			{Fix: "lower_batch_size", If: when.Not(inNotebook), Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
 			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},
