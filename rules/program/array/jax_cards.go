@@ -188,7 +188,7 @@ var jaxCards = []cause.Card{
 				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that"},
 				{For: "Your own code", Text: "half the batch per chip; keep large arrays in NumPy and shard them from there: `jax.device_put(np.asarray(x), sharding)`"},
 			}, Cost: "a smaller cache, or slower steps"},
-			{Fix: "kill_stale_process", If: when.Not(servesTPU), Title: "Check what is on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` on the TPU's machine lists other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
+			{Fix: "lower_batch_size", If: when.Not(servesTPU), Title: "Check what is on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` on the TPU's machine lists other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
 			{Fix: "shard_training", Title: "Shard over more chips", Told: "vLLM: a larger `--tensor-parallel-size`; your own model: parameters sharded over a mesh.", Cost: "more chips"},
 		},
 		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
