@@ -35,7 +35,7 @@ func TestRefusedInPassing(t *testing.T) {
 		"npm, another code":       {"npm ERR! code ENOENT\nnpm ERR! syscall open", ""},
 		"Windows' own list":       {"Windows successfully diagnosed a low virtual memory condition.", fact.PlainHost},
 		"OpenVINO's card":         {"[GPU] out of GPU resources", fact.DeviceAlloc},
-		"OpenVINO's buffer":       {"Exception from src/plugins/intel_gpu/src/plugin/program.cpp:415:\n[GPU] Exceeded max size of memory allocation: Required 1577058304 bytes", fact.BufferLimit},
+		"OpenVINO's buffer":       {"Exception from src/plugins/intel_gpu/src/plugin/program.cpp:415:\n[GPU] Exceeded max size of memory allocation: Required 1577058304 bytes", fact.DeviceAlloc},
 		"a limit of lengths":      {"ERROR: input exceeds maximum length", ""},
 		"a count of files":        {"RuntimeError: 5 files expected but only 3 given", ""},
 		"a need and less":         {"ERROR: The model requires 24 GB of VRAM but your GPU has 8 GB", fact.PlainDevice},

@@ -14,18 +14,15 @@ var CuPy = parser("cupy", nil,
 	text.On("Call to cuMemAlloc results in", text.Fails(fact.Failure{Kind: fact.NumbaAlloc, Framework: "other", Backend: "cuda"})),
 )
 
-var rmmFailure = fact.Failure{Kind: fact.RMMAlloc, Framework: "cupy", Backend: "cuda"}
-
 var (
+	rmmFailure  = fact.Failure{Kind: fact.RMMAlloc, Framework: "cupy", Backend: "cuda"}
 	cupyPattern = text.NewPattern(`(?:allocating|toallocate)(?<requested>INTbytes)(?:\((?:allocatedsofar:|total)(?<allocated>INTbytes)(?:,limitsetto:?(?:(?<limit>INTbytes)|(?<limit_bytes>INT)))?)?`)
 	rmmPattern  = text.NewPattern(`failedtoallocate(?<requested>SIZE)`)
 	// XGBoost's ThrowOOMError (device_helpers.cuh): bytes, since 2.1 with units.
 	xgboostPattern = text.NewPattern(`-freememory:(?:(?<free>SIZE)|(?<free_bytes>\d{1,15}))-requestedmemory:(?:(?<requested>SIZE)|(?<requested_bytes>\d{1,15}))`)
 )
 
-// readCuPy reads CuPy 7 and later ("Out of memory allocating 25,600,000 bytes
-// (allocated so far: ... bytes)") and before ("out of memory to allocate
-// 163840000 bytes (total 1673061376 bytes)").
+// readCuPy reads CuPy's two wordings.
 func readCuPy(m text.Message) int {
 	if m.Precedes("resource_exhausted:", 22) || m.Follows("bytesafteratotalof", 60) { // XLA, GCC
 		return m.End

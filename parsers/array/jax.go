@@ -58,8 +58,12 @@ func underJAX(m text.Message) bool {
 	return m.Mentions("jax", `op_name="pmap(`, `op_name="jit(`, "pjrt_stream_executor_client")
 }
 
-// xlaUser is TensorFlow only where nothing speaks for JAX.
+// xlaUser is TensorFlow only where nothing speaks for JAX, PyTorch where its package
+// or its old runtime (XRT) does.
 func xlaUser(m text.Message) string {
+	if m.Mentions("torch_xla", "runtimeerror:resourceexhausted:from/job:") && !underJAX(m) {
+		return "pytorch"
+	}
 	return user(underJAX(m) || !m.Mentions("tensorflow", "statuscode:resourceexhausted", "tpu_compile_succeeded_assert"))
 }
 
@@ -84,12 +88,13 @@ func square(m text.Message) {
 	}
 }
 
-// "G" and "M" there are powers of 1024.
-var tpuPattern = text.NewPattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
-
-// What of the total is the program's own, which the batch decides; arguments
-// are weights and inputs.
-var tpuProgram = text.NewPattern(`totalhbmusage>=.{0,60}?program(?<program>NUM)(?<unit>[kmgt])`)
+// "G" and "M" there are powers of 1024. What of the total is the program's own, the
+// batch decides; arguments are weights and inputs.
+var (
+	tpuPattern   = text.NewPattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
+	tpuProgram   = text.NewPattern(`totalhbmusage>=.{0,60}?program(?<program>NUM)(?<unit>[kmgt])`)
+	tpuArguments = text.NewPattern(`arguments(?<arguments>NUM)(?<unit>[bkmgt])(?:\([\d.]{1,6}%utilization\)output(?<output>NUM)(?<outputunit>[kmgt]))?`)
+)
 
 // readTPUCompile reads "Ran out of memory in memory space hbm. Used 63.80G of
 // 30.75G hbm." Other spaces (vmem, smem, sflag) are memory on the chip.
@@ -113,8 +118,6 @@ func readTPUCompile(m text.Message) int {
 	return m.Fail(x, m.Took(k))
 }
 
-var tpuArguments = text.NewPattern(`arguments(?<arguments>NUM)(?<unit>[bkmgt])`)
-
 var tpuOnChip = fact.Lookalike{
 	ID: "tpu_on_chip_memory", Title: "A TPU kernel wants too much on-chip memory (vmem or smem), not HBM.",
 	Advice: "Lower the block sizes of that kernel, or switch the custom kernel off; the chip's HBM is not involved.",
@@ -132,5 +135,12 @@ func readTPUReserve(m text.Message) int {
 	x := fact.Failure{Kind: fact.TPUReserve, Framework: xlaUser(m), Backend: "tpu"}
 	x.Figures.Requested = k.SizeIn("want", k.Lower("wantunit"))
 	x.Figures.Free = k.SizeIn("free", k.Lower("freeunit"))
+	held, arguments := m.Find(tpuHeld, 420), m.Find(tpuArguments, 1000)
+	x.Figures.Total, x.Figures.Allocated = held.SizeIn("total", held.Lower("unit")), held.SizeIn("used", held.Lower("usedunit"))
+	m.Fact("tpu_output", arguments.SizeIn("output", arguments.Lower("outputunit")))
+	m.Fact("tpu_arguments", arguments.SizeIn("arguments", arguments.Lower("unit")))
 	return m.Fail(x, m.Took(k))
 }
+
+// The table below it: what the chip has, and what is held.
+var tpuHeld = text.NewPattern(`hbmcapacity(?<total>NUM)(?<unit>[kmgt]):.{0,120}?currentlyallocated:(?<used>NUM)(?<usedunit>[kmgt])`)

@@ -12,21 +12,17 @@ import (
 
 // NumPy reads NumPy and Python's MemoryError.
 var NumPy = parser("numpy", map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
-	text.On("Unable to allocate", readNumpy), text.On("std::bad_alloc", readBadAlloc), text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, rustPattern)), text.On("MemoryError", readMemoryError),
+	text.On("Unable to allocate", readNumpy), text.On("std::bad_alloc", readBadAlloc), text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, text.NewPattern(`memoryallocationof(?<requested_bytes>\d{1,20})bytesfailed`))), text.On("MemoryError", readMemoryError),
 	text.On("[Errno 12] Cannot allocate memory", text.Fails(pythonMemory)), text.On("fork: Cannot allocate memory", text.Fails(pythonMemory)),
 )
 
 var pythonMemory = fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"}
 
-var rustPattern = text.NewPattern(`memoryallocationof(?<requested_bytes>\d{1,20})bytesfailed`)
-
-// numpy 1.16 and 1.17 print no size; browsers that translate a page change the
-// little words.
+// numpy 1.16 and 1.17 print no size; a browser's translation changes little words.
 var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?:(?<dtype>[<>|]?[a-z]{1,10}\d{0,3})|(?<record>\[\('[^\[\]]{3,400}\])))?`)
 var cutPattern = text.NewPattern(`unabletoallocate(?<requested>SIZE)`)
 
-// readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
-// 3840, 3) and data type float32".
+// readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160, 3840, 3) and data type float32".
 func readNumpy(m text.Message) int {
 	k := m.Find(numpyArrayPattern, 260)
 	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
@@ -93,8 +89,7 @@ func tensorBytes(shape, dtype string) (int64, bool) {
 	return product, product > 0
 }
 
-// arrayBytes multiplies the shape by the bytes of an element, which may be a
-// record: "[('ptr', '<u8'), ('name', 'S16')]".
+// arrayBytes is for elements that may be a record, "[('ptr', '<u8'), ('name', 'S16')]".
 func arrayBytes(k text.Match) (int64, bool) {
 	record := k.Text("record")
 	if record == "" {

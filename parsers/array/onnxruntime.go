@@ -7,7 +7,7 @@ import (
 
 // ONNXRuntime reads ONNX Runtime.
 var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit: 4}, []text.Wording{
-	text.On("WaitNotificationFn) Failed to alloc", readArenaCut), text.On("AllocateRawInternal Failed to alloc", readArenaCut),
+	text.On("WaitNotificationFn) Failed to alloc", arena), text.On("AllocateRawInternal Failed to alloc", arena), // titles that end in the middle of it
 	text.On("for requested buffer of size", readArena),
 	text.On("is smaller than requested bytes of", func(m text.Message) int {
 		return text.FailsIf(fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, 60, 60, arenaLimitPattern)(m)
@@ -27,25 +27,20 @@ var (
 )
 
 // readArena reads "Failed to allocate memory for requested buffer of size N".
-// N can be the bit pattern of something that was no size: it is kept as
-// printed, and rules know what is absurd.
+// N can be no size at all: it is kept as printed, and rules know what is absurd.
 func readArena(m text.Message) int {
 	if !m.Precedes("allocaterawinternal", 160) && !m.Precedes("failedtoallocatememory", 30) {
 		return m.End
 	}
-	return arena(m, m.Find(arenaPattern, 60))
+	return arena(m)
 }
 
-// readArenaCut is reached by the function that refuses, for titles that end in
-// the middle of its message.
-func readArenaCut(m text.Message) int { return arena(m, m.Find(arenaPattern, 160)) }
-
-func arena(m text.Message, k text.Match) int {
+func arena(m text.Message) int {
 	x := fact.Failure{Kind: fact.ORTAlloc, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
 	if m.Precedes("duringinitialization", 400) {
 		x.Phase = "load"
 	}
-	return m.FailWith(x, k)
+	return m.FailWith(x, m.Find(arenaPattern, 160))
 }
 
 // ortBackend: "_nchwc" names are nodes of the CPU provider's layout, and the
@@ -73,9 +68,7 @@ func readDirectML(m text.Message) int {
 		return m.End
 	}
 	if !m.Mentions("onnx", "directml", "dmlexecution") { // a game, a renderer
-		x := fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}
-		return m.FailWith(x, m.Find(direct3DBudget, 2400))
+		return m.FailWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.Find(direct3DBudget, 2400))
 	}
-	phase := map[bool]string{true: "load"}[m.Precedes("duringinitialization", 600)]
-	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Phase: phase}, m.End)
+	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Phase: map[bool]string{true: "load"}[m.Precedes("duringinitialization", 600)] + map[bool]string{true: "inference"}[m.Precedes("executekernel", 600)]}, m.End)
 }

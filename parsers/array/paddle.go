@@ -11,8 +11,14 @@ var Paddle = parser("paddle", nil,
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
 	// allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
-	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)),                                                                        // Caffe, syncedmem.cpp
-	text.On("Cuda Runtime (out of memory)", readTensorRT),                                                                              // 8.2 and later
+	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), // Caffe, syncedmem.cpp
+	text.On("Cuda Runtime (out of memory)", readTensorRT),       // 8.2 and later
+	text.On("Device memory is insufficient to use tactic", func(m text.Message) int {
+		if !m.Mentions("[e]", "cudaruntime(outofmemory)", "couldnotfindanyimplementation") {
+			m.Lookalike(fact.Lookalike{ID: "tactic_too_large", Title: "TensorRT's builder skips ways of computing that do not fit the card: warnings, and it goes on with others.", Advice: "Nothing is to be done if an engine comes out. If none does, the first error line says why; a smaller largest batch, input or output length of the engine leaves more ways."})
+		}
+		return m.End
+	}),
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
 	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
@@ -20,10 +26,8 @@ var Paddle = parser("paddle", nil,
 	text.On("CUDA failed with error out of memory", readCTranslate2),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)),
-	// OpenVINO's intel_gpu plug-in, 2024 and later: "[GPU] Exceeded max size of memory
-	// object allocation: requested 7516192768 bytes, but max alloc size supported by
-	// device is 4294959104 bytes".
-	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOBuffer), text.On("[GPU] out of GPU resources", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "xpu"})),
+	// OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused.
+	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOTotal), text.On("[GPU] out of GPU resources", text.Fails(intelFailure)),
 )
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
@@ -49,8 +53,11 @@ var (
 	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB
 	// reserved)" of the process; 1.x and 2.x: "CUDA allocator usage: 5.375 GiB (capped
 	// at 6.000 GiB)", by JULIA_CUDA_MEMORY_LIMIT.
-	juliaPattern   = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?(?:memorypool|cudaallocator)usage:(?<allocated>SIZE)(?:\((?:(?<reserved>SIZE)reserved|cappedat(?<limit>SIZE))\))?)?`)
-	openVINOBuffer = text.FailsWith(fact.Failure{Kind: fact.BufferLimit, Framework: "other"}, 0, 160, text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`))
+	juliaPattern = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?(?:memorypool|cudaallocator)usage:(?<allocated>SIZE)(?:\((?:(?<reserved>SIZE)reserved|cappedat(?<limit>SIZE))\))?)?`)
+	// "Required 9437184 bytes, already occupied : 7516192768 bytes, but available ..."; old: no figures, either bound.
+	intelFailure   = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "xpu"}
+	openVINOTotal  = text.FailsWith(intelFailure, 0, 200, text.NewPattern(`required(?<requested_bytes>\d{1,20})bytes,alreadyoccupied:(?<allocated_bytes>\d{1,20})bytes,butavailablememorysizeis(?<total_bytes>\d{1,20})bytes`))
+	openVINOBuffer = text.FailsWith(fact.Failure{Kind: fact.BufferLimit, Framework: "other", Backend: "xpu"}, 0, 160, text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`))
 )
 
 // readCTranslate2 reads "RuntimeError: CUDA failed with error out of memory"
@@ -68,9 +75,8 @@ func readCTranslate2(m text.Message) int {
 }
 
 // readTensorRT reads "[E] Error Code 1: Cuda Runtime (out of memory)" with the
-// warning below it, "Requested amount of GPU memory (1180463648 bytes) could
-// not be allocated". The builder tries many tactics and skips those that do not
-// fit: if an engine comes out, nothing failed.
+// warning below it, "Requested amount of GPU memory (1180463648 bytes)". The builder
+// skips tactics that do not fit: if an engine comes out, nothing failed.
 func readTensorRT(m text.Message) int {
 	if TacticSkipped(m) {
 		return m.End

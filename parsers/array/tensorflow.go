@@ -80,8 +80,7 @@ func pool(m text.Message) string {
 // asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
 var asyncPattern = text.NewPattern(`(?:gpu_async_(?<device>\d{1,2})cumemallocasync)?failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}?)(?=20\d\d-|\D|$))?(?:.{0,320}?stats:limit:(?:0|(?<limit_bytes>[1-9]\d{0,15}))inuse:(?<allocated_bytes>\d{1,16}))?`)
 
-// readCopy reads "Failed copying input tensor from .../device:CPU:0 to
-// .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
+// readCopy reads "... in order to run _EagerConst: Dst tensor is not initialized".
 func readCopy(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: map[bool]string{true: "xpu", false: "cuda"}[m.Precedes("device:xpu", 260)]}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
@@ -132,8 +131,7 @@ func readOOMTensor(m text.Message) int {
 	return m.Fail(x, m.Took(k))
 }
 
-// The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.13
-// "[[{{node embeddings/Adam/Initializer/zeros}}]]", or "[Op:Mul] name: Adam/...".
+// The op: "[[Node: Adam/mul_23 = Mul[...", since 1.13 "[[{{node Adam/zeros}}]]", or "[Op:Mul] name: Adam/...".
 var nodePattern = text.NewPattern(`\[(?:\[(?:\{\{)?node:?|op:)(?<name>[a-z_0-9/.]{1,160}(?:\]name:[a-z_0-9/.]{1,80})?)`)
 
 // gradientSum adds up the gradients of a tensor that is used several times:

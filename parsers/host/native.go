@@ -47,7 +47,7 @@ var nativeWordings = slices.Concat(
 		text.On("consumed the most virtual memory:", text.States(0, 120, text.NewPattern(`memory:[^()]{1,60}\(\d{1,10}\)consumed(?<commit_top>\d{1,16}bytes)`))), text.On("diagnosed a low virtual memory condition", text.Unless(
 			text.FailsIf(fact.Failure{Kind: fact.PlainHost, Framework: "windows", Backend: "cpu", Weak: true}, 0, 200, text.NewPattern(`virtualmemory:[^()]{1,60}\(\d{1,10}\)consumed(?<process_used>(?<commit_top>\d{1,16}bytes))`)), func(m text.Message) bool { return len(m.Facts.Failures) > 0 })),
 		// Windows' own line follows where its page file was too small.
-		text.On("Ran out of memory allocating", text.Unless(text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`allocating(?<requested_bytes>\d{1,18})bytes`)), text.Behind("pagingfile", 260))),
+		text.On("Ran out of memory allocating", text.Unless(text.FailsWith(nativeFailure, 600, 60, text.NewPattern(`availablephysical(?<system_available_bytes>\d{6,14})availablevirtual\d{1,20}usedphysical(?<process_used_bytes>\d{6,14})peak.{0,400}?allocating(?<requested_bytes>\d{1,18})bytes|allocating(?<requested_bytes>\d{1,18})bytes`)), text.Behind("pagingfile", 260))),
 		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).
 		text.On("vector memory limit of", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`limitof(?<limit>[\d.]{1,9}gb)reached`))),
 		// loky's TerminatedWorkerError names signals at its end: a segmentation fault

@@ -24,7 +24,7 @@ var labels = []struct {
 	word string
 	role role
 }{
-	{"allocated:", used}, {"delta:", wanted}, {"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
+	{"allocated:", used}, {"freed", used}, {"delta:", wanted}, {"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
 	{"available", available}, {"usable", available}, {"free", available}, {"left", available}, {"remaining", available}, {"only", available}, {"youhave", available}, {"gpuhas", available}, {"onlyhas", available}, {"avail", available},
 	{"limit", limit}, {"maximum", limit}, {"max", limit}, {"budget", limit}, {"total", limit}, {"capacity", limit}, {"allowed", limit}, {"quota", limit},
 	{"inuse", used}, {"used", used}, {"usage", used}, {"using", used}, {"current", used}, {"uses", used},

@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -29,10 +30,10 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (std::bad_alloc)",
-		Means: "The system refused memory to a C++ program or library. This is system memory (RAM), not graphics memory; the message has no size. Either RAM or a limit is used up (a growing array needs its old and its new size for a moment), or a size is computed wrongly, for example from a damaged file: then it fails at once, however much is free.",
+		Means: "The system refused RAM (not graphics memory); the message has no size. If a tenth of the input fails as well, a size is computed wrongly (a damaged file, a wrong count) or a limit refused; if it runs, RAM is what was short.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
-			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "A smaller input, a smaller batch, or fewer threads, which often have buffers of their own. If a tenth of the input fails too, look for a wrong count or a damaged file.", Cost: "Time"},
+			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "A smaller input, a smaller batch, or fewer threads, which often have buffers of their own.", Cost: "Time"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
@@ -59,7 +60,7 @@ var bareCards = []cause.Card{
 			{Fix: "raise_memory_limit", If: hugeAsk, Title: "Run it where that much RAM is free", Cost: "a longer wait, or money", Told: "It needs {asked} in one piece beside what it holds already: a larger node, or more memory for the job or container (`--mem`, `--memory`). Swap of that size works, slowly."},
 			{Fix: "lower_batch_size", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it runs, the input is too large: process it in parts. If it fails as well, a size is wrong: a damaged file, a wrong option, or a bug of the program to report."},
 			{Fix: "lower_num_workers", If: when.Not(hugeAsk), Title: "Use fewer threads or processes", Cost: "slower", Told: "Many tools reserve buffers for each; the number is an option of the command, often all cores by default."},
-			{Fix: "stream_dataset", Title: "If it fails after a long time: find what grows", Cost: "some minutes", Told: "Your own code: print the length of each list, table or cache that outlives the loop; limit it, or write it out as it fills. Another program: update it, and restart it now and then."},
+			{Fix: "stream_dataset", Title: "If it fails only after a long time: find what grows", Cost: "some minutes", Told: "Your own code: print the length of each list, table or cache that outlives the loop. Another program: update it, and restart it now and then."},
 			{Fix: "close_other_apps", If: when.Not(fullBefore), Title: "See what else uses RAM", Cost: "free", Ways: holders},
 		}...),
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
@@ -101,15 +102,15 @@ var bareCards = []cause.Card{
 		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.LeakedProcess},
 		Headline: "ran out of graphics memory in a parallel job",
-		Means:    "The driver refused memory to one rank of a parallel job (MPI), or to a compiled program. Each rank puts its part of the grid on its card, beside a context of 300 to 600 MiB; several ranks on one card share its memory. A failure at the start usually means that the grid is too large for the cards, a later one that something grows (particles, refinement).",
+		Means:    "Each rank puts its part of the grid on its card, beside a context of 300 to 600 MiB; several ranks on one card share its memory.[[ {one}]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use a coarser grid, or more cards", Told: "Half the cells in each direction is an eighth in 3D. Many codes print the memory that each rank needs before they allocate; single precision, where the code supports it, is half.", Cost: "detail"},
-			{Fix: "multi_gpu", Title: "Run one rank per card", Told: "`mpirun -n` with the number of cards; {look} shows whether several ranks sit on one.", Cost: "more cards"},
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free"},
+			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Run one rank per card", Told: "`mpirun -n` with the number of cards; {look} shows whether several ranks sit on one.", Cost: "more cards"},
+			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Most such codes have a switch for it; RAM is larger, also over several nodes.", Cost: "slower"},
 		},
 		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html", "https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
-		Figures: func(*ledger.Case) map[string]string { return map[string]string{"look": "`nvidia-smi`"} },
+		Figures: simulationFigures,
 	},
 	{
 		ID: "other/tenstorrent", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"DRAM buffer across", "L1 buffer across"},
@@ -123,19 +124,18 @@ var bareCards = []cause.Card{
 		Sources: []string{"tt-metal/tt_metal/impl/allocator/bank_manager.cpp", "tt-metal/ttnn/cpp/ttnn-nanobind/bfloat_dtype_traits.hpp: bfloat8_b bfloat4_b"},
 	},
 	{
-		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(openCLWords, mpiWords...), If: noneKnown,
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(local.OpenCLWords, mpiWords...), If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
-		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]The log does not show what holds the card. Either another process fills it, or this program needs too much at once; a look while it is closed tells.",
-		Figures:  plainFigures,
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]][[{own} ]][[{table}]][[{tell}]]",
+		Figures:  deviceFigures,
 		Cures: append(proposed(), []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what else uses the card", Cost: "free"},
-			{Fix: "lower_batch_size", Title: "Process less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
-				{For: "Your own code", Text: "try a tenth of the input; if it runs, work in blocks and free each before the next. If not, print the sizes that you allocate."},
-				{For: "Images, volumes, scenes", Text: "a lower resolution, a part at a time, fewer objects."},
-				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller images."},
-			}},
-			{Fix: "bigger_gpu", Title: "If nothing else is on it: use a card with more memory", Cost: "money"},
+			{Fix: "kill_stale_process", If: fullBefore, Title: "See what else uses the card", Told: "{look}", Cost: "free"},
+			{Fix: "lower_batch_size", If: ownCode, Title: "Do less at a time", Cost: "slower, or less detail", Told: "Try a tenth of the input; if it runs, work in blocks and free each before the next. If not, print the sizes that you allocate."},
+			{Fix: "lower_batch_size", Title: "Do less at a time", Cost: "slower, or less detail", Told: "The program's own setting for work at a time (batch, tile or block size, samples, threads or jobs side by side) at half of its present value; where it has none, a lower resolution or a smaller input."},
+			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See what else uses the card", Told: "{look}", Cost: "free"},
+			{Fix: "close_other_apps", If: oneCard, Title: "Close what else draws or computes on it", Told: "Desktop, browser, viewer: a few hundred MB to 2 GB.", Cost: "free"},
+			{Fix: "bigger_gpu", Title: "If nothing else is on it: use a card with more memory", Told: "Where the work cannot be made smaller.", Cost: "money"},
 		}...),
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
 	},
@@ -220,6 +220,39 @@ var bareCards = []cause.Card{
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
 	},
+}
+
+// ownCode: the reader writes what failed.
+func ownCode(c *ledger.Case) bool { return c.Reader.Edits == "code" }
+
+// oneCard: a pasted table shows the only card, and what is on it.
+func oneCard(c *ledger.Case) bool { return local.OnlyCard(c) != nil }
+
+func simulationFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"look": "`nvidia-smi`", "one": ""}
+	if d := local.OnlyCard(c); d != nil {
+		out["one"] = "The table shows one card with " + units.Amount(d.Total.Bytes) + ", so all ranks share it."
+	}
+	return out
+}
+
+// deviceFigures are those of a message, of what the program freed, and of a table.
+func deviceFigures(c *ledger.Case) map[string]string {
+	out := plainFigures(c)
+	out["own"], out["table"], out["tell"], out["look"] = "", "", "", "Before the program starts: Task Manager, GPU (Windows), or `nvidia-smi`, `rocm-smi --showpids`, `intel_gpu_top`, by the card's maker."
+	if slices.Contains([]string{"cuda", "rocm", "npu", "xpu", "tpu"}, c.Backend) {
+		out["look"] = "Before the program starts: `" + reader.Monitor(c) + "`."
+	}
+	if own := bytesOf(c.F().ProcessUsed); own > 0 {
+		out["own"] = "The program itself held " + units.Amount(own) + "."
+	}
+	if d := local.OnlyCard(c); d != nil {
+		out["table"] = "The table shows " + units.Amount(d.Used.Bytes) + " of " + units.Amount(d.Total.Bytes) + " in use."
+	}
+	if out["own"]+out["table"]+out["piece"] == "" {
+		out["tell"] = "If the card is nearly full before the program starts, something else holds it; if not, the work at a time is too much for it."
+	}
+	return out
 }
 
 // plainFigures are what a message in plain words states.

@@ -84,11 +84,11 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (Chainer): {asked} more did not fit",
-		Means: "In training, the activations of all layers stay on the card until the backward pass, and they grow with the batch and the size of a sample. {asked} is the request that no longer fitted. If several epochs ran before, something was added up since: the pool keeps blocks of other sizes, or results are kept.",
+		Means: "The activations of all layers stay on the card until the backward pass; they grow with the batch and the size of a sample. If epochs ran before, a step fits, and something was added up since: the pool keeps blocks of other sizes, or results are kept.[[ This process's pool held {mine}.]]",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", If: pythonTwo, Title: "Leave Python 2.7, and update CuPy and Chainer", Told: "CuPy 7 and Chainer 7 need Python 3.5; what runs on 2.7 is 6 at most and has no fixes any more. In between, `cupy.get_default_memory_pool().free_all_blocks()` after each epoch gives back what the pool only keeps.", Cost: "Half a day"},
 			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`--batchsize` of Chainer's examples, otherwise the size given to the iterator (`SerialIterator(train, 8)`).", Cost: "Slower; perhaps another learning rate"},
-			{Fix: "empty_cache", If: (*ledger.Case).Training, Title: "If it fails after some epochs: empty the pool", Kind: "python", Text: "cupy.get_default_memory_pool().free_all_blocks()   # after each epoch", Told: "And keep numbers of the loss, not the variable (`float(loss.array)`).", Cost: "A little time"},
+			{Fix: "empty_cache", If: when.All((*ledger.Case).Training, when.Not(pythonTwo)), Title: "If epochs ran before: empty the pool after each", Kind: "python", Text: "cupy.get_default_memory_pool().free_all_blocks()   # after each epoch", Told: "And keep numbers of the loss, not the variable (`float(loss.array)`).", Cost: "A little time"},
 			{Fix: "lower_resolution", Title: "Use smaller samples", Told: "Half the width and height of an image is a quarter of the activations; shorter sequences save at least in proportion.", Cost: "Detail"},
 			{Fix: "mixed_precision", If: when.Not(pythonTwo), Title: "Turn on mixed precision", Told: "Chainer 6 and later: set the environment variable `CHAINER_DTYPE` to `mixed16` (`export` on Linux, `set` on Windows); nearly half of the activations.", Cost: "Fast on newer cards only"},
 		},

@@ -16,9 +16,21 @@ func environ(name, value string) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step { return []step.Step{step.Environ(c, name, value)} }
 }
 
+// restartHere is where a notebook's kernel is restarted.
+func restartHere(c *ledger.Case) []step.Step {
+	where := "Jupyter: Kernel, Restart; Colab: Runtime, Restart session; Kaggle: Run, Restart."
+	switch {
+	case c.In("colab"):
+		where = "Runtime, Restart session."
+	case c.In("kaggle"):
+		where = "Run, Restart."
+	}
+	return []step.Step{{Kind: "text", Text: where + " That frees what earlier cells left on the card; then run only the cells that you need, each once."}}
+}
+
 // Cures of a card that was full before.
 var (
-	runtimeFirst = cause.Cure{Fix: "restart_session", If: inNotebook, Title: "Restart the notebook runtime", Cost: "variables are lost, files stay", Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart; Jupyter: Kernel, Restart. That frees what earlier cells left on the card; then run only the cells that you need, each once."}
+	runtimeFirst = cause.Cure{Fix: "restart_session", If: inNotebook, Title: "Restart the notebook runtime", Cost: "variables are lost, files stay", Steps: restartHere}
 	endHolder    = cause.Cure{Fix: "kill_stale_process", Title: "End other processes on the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi", Told: "Earlier Python runs, other notebooks' kernels, a paused debugger. If it belongs to someone else, wait or use another card.", If: when.Not(inNotebook)}
 	shareGrowth  = cause.Cure{Fix: "limit_framework_preallocation", Title: "If several share the card: turn on memory growth", Cost: "a little fragmentation", Told: "In each of them, before TensorFlow starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
 	otherCard    = cause.Cure{Fix: "select_gpu", If: when.Not(inNotebook), Title: "Use another card", Cost: "needs a free card", Told: "If there is one; `nvidia-smi` shows how full each is. Before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "1")}

@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 )
 
@@ -15,22 +16,34 @@ var (
 	overcommits   = cause.Cure{If: calls.OnLinux, Fix: "raise_memory_limit", Title: "Set `vm.overcommit_memory=1`", Kind: "shell", Text: "sysctl vm.overcommit_memory; free -h\nsudo sysctl vm.overcommit_memory=1", Cost: "A real shortage then ends in a kill"}
 )
 
+// forkCard is about a process that was to become two.
+func forkCard(id string, said []string, fewer cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.PythonMemory}, Said: said, If: func(c *ledger.Case) bool { return c.Near(forking...) },
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start a worker process: no memory for `fork`",
+		Means:   "`fork` failed, which starts a worker as a copy of this process. The kernel wants room for all memory that the parent may write to, though hardly a page is copied. So a large parent is refused even if RAM looks free.",
+		Cures:   []cause.Cure{fewer, calls.SwapBridge, overcommits},
+		Figures: forkLater, Later: "{later}",
+		Sources: []string{"cpython/Lib/multiprocessing/popen_fork.py", "cpython/Lib/multiprocessing/context.py", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
+	}
+}
+
+// forkLater says what grows, where anything ran before.
+func forkLater(c *ledger.Case) map[string]string {
+	if c.Signal("many_steps") == nil {
+		return map[string]string{"later": ""}
+	}
+	return map[string]string{"later": "It had run before: the parent or its workers grow; watch `ps -eo pid,rss,args --sort=-rss | head`."}
+}
+
 // forkCards are cards of a refused fork: the kernel counts the whole parent for
 // the child, though hardly a page is copied (linux/mm/util.c,
 // __vm_enough_memory; kernel/fork.c, dup_mmap).
 var forkCards = []cause.Card{
-	{
-		ID: "other/fork", Kinds: []fact.Kind{fact.PythonMemory}, Said: forking,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start a worker process: no memory for `fork`",
-		Means: "`fork` failed, which starts a worker as a copy of this process. The kernel wants room for all memory that the parent may write to, though hardly a page is copied. So a large parent is refused even if RAM looks free.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`num_workers=0` (or `Pool(1)`) shows whether it is that; then 1 or 2. Start the workers before large arrays are loaded, and memory-map the data. Python 3: `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Slower data loading"},
-			overcommits,
-			calls.SwapBridge,
-		},
-		Later:   "If it fails only after hours, the parent or its workers grow: watch `ps -eo pid,rss,args --sort=-rss | head`.",
-		Sources: []string{"cpython/Lib/multiprocessing/popen_fork.py", "cpython/Lib/multiprocessing/context.py", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
-	},
+	forkCard("other/fork-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
+		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "`num_workers=0`, or the script's own option for workers at 0, shows whether it is that; then 1.", Cost: "Slower data loading"}),
+	forkCard("other/fork", forking, cause.Cure{
+		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`Pool(1)` shows whether it is that; then 2. Start the workers before large arrays are loaded, and memory-map the data; `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
 	{
 		ID: "other/start-program", Kinds: []fact.Kind{fact.PythonMemory}, Said: startsProgram,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start another program: no memory for `fork`",

@@ -24,7 +24,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
-	Cards:   slices.Concat(calls.BareCalls(), runtimeCards, []cause.Card{openCLCard}, forkCards, local.NamedCards, local.HostCards, bareCards),
+	Cards:   slices.Concat(calls.BareCalls(), local.DriverCards, local.RuntimeCards, local.OpenCLCards, forkCards, local.NamedCards, local.HostCards, bareCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {
@@ -92,6 +92,9 @@ func notPyTorch(c *ledger.Case) string {
 	}
 	return "It is an option of PyTorch's allocator; this memory was asked for by another."
 }
+
+// TorchXLA is PyTorch on TPUs.
+var TorchXLA = local.TorchXLA
 
 // Candle is candle.
 var Candle = program.Program{

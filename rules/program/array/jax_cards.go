@@ -44,6 +44,13 @@ var (
 	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size or the length", Told: "In your own code: half the batch in one call of the jitted function; in training accumulate gradients over two calls. In another program: its option for batch, length or chunk size. XLA compiles again for the new shape.", Cost: "Slower per sample"}
 )
 
+// sharedNoPool is for processes that share a card, as cells of one notebook do not.
+var sharedNoPool = func() cause.Cure {
+	cure := jaxNoPool
+	cure.If = when.Not(inNotebook)
+	return cure
+}()
+
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/code", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY"},
@@ -61,8 +68,10 @@ var jaxCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
 		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
 		Cures: []cause.Cure{
-			runtimeFirst, endHolder, jaxNoPool,
-			{Fix: "lower_batch_size", Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
+			runtimeFirst, endHolder,
+			{Fix: "lower_batch_size", If: inNotebook, Title: "If it fails again: a shorter or smaller input", Told: "Half the length or batch, by the notebook's own fields. A card with more memory takes the whole (in hosted notebooks: another runtime type).", Cost: "Detail, or slower"},
+			sharedNoPool,
+			{Fix: "lower_batch_size", If: when.Not(inNotebook), Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
 			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},
@@ -170,15 +179,16 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
-		Means: "A compiled program needs its temporaries in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. Something else takes the room: weights, a cache sized to fill the chip (as vLLM's), earlier arrays, or another process. The log does not say which.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: reserveFigures, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
+		Means: "A compiled program needs its temporaries in one piece.[[ {held} of the chip's {all} was held already.]] Beside it lie weights, a cache sized to fill the chip (as vLLM's), arrays that are kept, or another process's.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, batch or cache", Ways: []cause.Way{
+			{Fix: "lower_gpu_memory_utilization", If: servesTPU, Title: "Lower the server's share of the memory", Told: "vLLM: `--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that.", Cost: "a smaller cache"},
+			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Halve the batch per chip", Told: "Or `jax.checkpoint` around the blocks.", Cost: "slower steps"},
+			{Fix: "lower_gpu_memory_utilization", If: when.Not(when.Any(servesTPU, (*ledger.Case).Training)), Title: "Lower the memory share, batch or cache", Ways: []cause.Way{
 				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that"},
-				{For: "Your own code", Text: "keep large arrays in NumPy and shard them from there: `jax.device_put(np.asarray(x), sharding)`"},
-				{For: "Training", Text: "half the batch per chip, or `jax.checkpoint` around the blocks"},
+				{For: "Your own code", Text: "half the batch per chip; keep large arrays in NumPy and shard them from there: `jax.device_put(np.asarray(x), sharding)`"},
 			}, Cost: "a smaller cache, or slower steps"},
-			{Fix: "lower_batch_size", Title: "Check what is on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` lists other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
+			{Fix: "lower_batch_size", If: when.Not(servesTPU), Title: "Check what is on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` on the TPU's machine lists other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
 			{Fix: "shard_training", Title: "Shard over more chips", Told: "vLLM: a larger `--tensor-parallel-size`; your own model: parameters sharded over a mesh.", Cost: "more chips"},
 		},
 		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
@@ -239,6 +249,17 @@ var jaxCards = []cause.Card{
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
+}
+
+// servesTPU: a server of language models, which sizes its cache by its own share.
+func servesTPU(c *ledger.Case) bool { return c.Says("vllm") }
+
+// reserveFigures are what the runtime's table says of the chip.
+func reserveFigures(c *ledger.Case) map[string]string {
+	if f := c.F(); f.Allocated != nil && f.Total != nil {
+		return map[string]string{"held": units.Amount(f.Allocated.Bytes), "all": units.Amount(f.Total.Bytes)}
+	}
+	return map[string]string{"held": "", "all": ""}
 }
 
 // tpuFigures are the shares of XLA's table, and what is too much.

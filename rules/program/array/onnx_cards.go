@@ -27,9 +27,9 @@ var onnxRestCards = []cause.Card{
 		Means:    "DirectML is the Windows interface to cards of any maker; 8007000E is the Windows code for \"out of memory\". It says neither how much nor which memory. {stage} Either the card's memory is full, or what Windows may promise of RAM and page file together (\"Committed\").",
 		Figures:  directFigures,
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", If: when.In("inference"), Title: "Lower the image size or batch", Ways: directWays, Cost: "detail"},
+			{Fix: "lower_resolution", If: when.In("inference"), Title: "Do less at a time", Ways: directWays, Cost: "detail"},
 			{Fix: "close_other_apps", Title: "Check which memory is full", Told: "Task Manager, Performance, while it runs: GPU, \"Dedicated GPU memory\"; Memory, \"Committed\". Close what uses it: browsers, games, another model.", Cost: "free"},
-			{Fix: "half_precision", Title: "If the card is full: use a 16-bit model", Told: "Half of its weights and activations: many models are published as fp16 ONNX; Microsoft's Olive converts others.", Cost: "hardly any loss"},
+			{Fix: "half_precision", Title: "If the card is full: a 16-bit or lighter model", Told: "16 bit is half of its weights and activations: many models are published as fp16 ONNX; an app lists lighter ones.", Cost: "hardly any loss"},
 			{Fix: "lower_resolution", If: when.Not(when.Any(when.In("inference"), inSession)), Title: "Lower the image size or batch", Ways: directWays, Cost: "detail"},
 			{Fix: "raise_pagefile", Title: "If \"Committed\" is at its limit: enlarge the page file", Told: "Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed; restart.", Cost: "disk space and a restart"},
 		},
@@ -90,7 +90,7 @@ var onnxRestCards = []cause.Card{
 }
 
 var directWays = []cause.Way{
-	{For: fix.Pictures, Text: "half of the present width and height is a quarter of the activations; one image at a time."},
+	{For: fix.Pictures, Text: "one image or stream at a time (an app: streams or threads at 1), in tiles where it has them; half the width and height is a quarter of the activations."},
 	{For: "Other input", Text: "shorter inputs, one sample per run."},
 }
 

@@ -54,9 +54,9 @@ var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py"
 // stepCard is about a tensor of a step that found the pool full.
 func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: said, Unsaid: unsaid,
+		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample), sizedAtLeast(1)), Said: said, Unsaid: unsaid,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures, Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means: "{asked} is the tensor that no longer fitted. The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
+		Means: "The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
 		Not:   "Memory growth: it changes when memory is taken, not how much.",
 		Cures: cures, Sources: sources,
 	}
@@ -115,6 +115,7 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
+	firstLayerCard,
 	stepCard("tensorflow/oom-session", sessionWords, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
 		{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},

@@ -1,9 +1,13 @@
 package array
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // contextWords are TensorFlow's when the driver could not make it a context
@@ -53,4 +57,25 @@ var startCards = []cause.Card{
 		},
 		Sources: []string{tfGuide, "tensorflow/stream_executor/cuda/cuda_dnn.cc", "https://www.tensorflow.org/install/source#gpu"},
 	},
+}
+
+// firstLayer: the op is of the first convolution, and wants little.
+func firstLayer(c *ledger.Case) bool {
+	node, _ := c.Fact("tf_node")
+	name := strings.ToLower(node.Text)
+	return !strings.Contains(name, "gradients/") && (strings.Contains(name, "/conv1/") || strings.Contains(name, "conv2d_1/") || strings.HasPrefix(name, "conv1/")) && ledger.Requested(c) < 512*units.MiB
+}
+
+// firstLayerCard is about a step that had hardly begun.
+var firstLayerCard = cause.Card{
+	ID: "tensorflow/first-layer", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, firstLayer), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
+	Among:    []string{cause.BatchTooLarge, cause.LeakedProcess, cause.Unknown},
+	Headline: "had no room for {asked} in one of the first layers",
+	Means:    "The activations of this step hardly exist yet, so the card was nearly full before it: another notebook or process (TensorFlow takes nearly all of a card at its start), earlier models of this one, or the weights.",
+	Cures: []cause.Cure{
+		runtimeFirst,
+		{Fix: "kill_stale_process", Title: "Look at the card, and end what else holds it", Told: "Other notebooks' kernels and earlier runs first; a closed tab keeps its kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
+		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "If the card was empty: a quarter of the batch size", Told: "`batch_size=` in `fit`, what goes into `feed_dict`, or the script's own option.", Cost: "more runs"},
+	},
+	Sources: []string{bfcAllocator, tfGuide},
 }

@@ -64,13 +64,6 @@ func noSize(c *ledger.Case) bool {
 	return ledger.Requested(c) >= cause.Absurd || c.Root(fact.MLXBuffer, fact.BufferLimit) && c.F().Requested == nil && c.F().Limit != nil
 }
 
-// abovePiece: the device's own bound for one piece is known and below what was
-// asked for.
-func abovePiece(c *ledger.Case) bool {
-	f := c.F()
-	return c.Root(fact.BufferLimit, fact.MLXBuffer, fact.WGPUBuffer) && f.Limit != nil && ledger.Requested(c) > f.Limit.Bytes
-}
-
 // onePiece: so much at once is no step of ordinary work.
 func onePiece(c *ledger.Case) bool {
 	return ledger.Requested(c) >= cause.Large && c.Phase != "load" && !ledger.OnCluster(c)
@@ -90,19 +83,41 @@ func monitored(c *ledger.Case) bool {
 var (
 	byUse = when.Not(byCode)
 
-	lookCard = cause.Cure{Fix: "kill_stale_process", If: monitored, Title: "Check what is on the card, before the start and while it runs", Told: "If the card is full before the start, end what holds it: an earlier run, a notebook, a second server.", Cost: "free",
-		Steps: func(c *ledger.Case) []step.Step { return []step.Step{{Kind: "shell", Text: reader.Monitor(c)}} }}
-	lookAny = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac)), Title: "Check what is on the card, before the start and while it runs", Cost: "free", Ways: []cause.Way{
+	lookCard     = cause.Cure{Fix: "kill_stale_process", If: when.All(monitored, when.Not(when.Any(shared, pasted))), Title: "Check what is on the card before the start", Told: "If it is nearly full then, end what holds it: an earlier run, a second server.", Cost: "free", Steps: monitor}
+	lookAny      = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac, pasted)), Title: "Check what is on the card before the start", Cost: "free", Ways: lookWays}
+	lookFirst    = first(lookCard)
+	lookFirstAny = first(lookAny)
+	lookShared   = cause.Cure{Fix: "close_other_apps", If: shared, Title: "Free RAM, which an integrated GPU works in", Told: "Most Intel GPUs have no memory of their own. Close what holds the most RAM, or give the container more; a card of its own (Arc) shows its memory in `xpu-smi ps`.", Kind: "shell", Text: "free -h", Cost: "free"}
+	lookMac      = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "free"}
+
+	lookWays = []cause.Way{
 		{For: "Windows", Text: "Task Manager, Performance, GPU, \"Dedicated GPU memory\"."},
 		{For: "Linux", Text: "`nvidia-smi`, `rocm-smi --showpids`, or `intel_gpu_top`, by the card's maker."},
-	}}
-	lookMac = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "free"}
+	}
 
 	windowsRAM  = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit, even if RAM is free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
 	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close the programs with the largest commit size", Told: "Task Manager, Details, column \"Commit size\" (right-click the column header to add it): browsers, other models, an earlier run.", Cost: "free"}
-	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "Check what holds the RAM, or which limit refused", Told: "If \"available\" is large while it fails, a limit refused: the shell's (`ulimit -v`) or a container's (`cat /sys/fs/cgroup/memory.max` inside it). Otherwise stop what is large.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
-	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac)), Title: "Add swap for a short peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow while it is used"}
+	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Check what holds the RAM, or which limit refused", Told: "If \"available\" is large while it fails, a limit refused: the shell's (`ulimit -v`) or a container's (`cat /sys/fs/cgroup/memory.max` inside it). Otherwise stop what is large.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
+	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow while it is used"}
+	podLimit    = cause.Cure{Fix: "raise_memory_limit", If: podded, Title: "Raise the memory limit of the pod", Told: "`resources.limits.memory` of its container, in what makes the pod (Deployment, Job, Helm values, an operator's resource): twice what it is. `kubectl top pod --containers` shows the use.", Cost: "less room for other pods"}
 )
+
+// podded: it ran in a pod of Kubernetes, whose reader has no machine.
+func podded(c *ledger.Case) bool { return c.In("kubernetes") }
+
+// first is a look at the card where so little was refused that the rest is the
+// matter.
+func first(look cause.Cure) cause.Cure {
+	look.If = when.All(fullBefore, look.If)
+	return look
+}
+
+// pasted: a table of the card stands in the log.
+func pasted(c *ledger.Case) bool { used, _ := onCards(c); return used > 0 }
+
+func monitor(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "shell", Text: reader.Monitor(c)}}
+}
 
 const (
 	overcommit = "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"

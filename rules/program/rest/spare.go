@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -11,7 +13,7 @@ import (
 
 // First comes before the programs of a case: where the figures themselves say
 // that less work is no answer, no library's usual advice is.
-var First = program.Program{Cards: spareCards}
+var First = program.Program{Cards: slices.Concat(spareCards, juliaCards)}
 
 // parted are words of pools that may have room in pieces only.
 var parted = []string{"CustomAllocator", "largest contin", "largest free block", "MAX_MEM_ALLOC"}

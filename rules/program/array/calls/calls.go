@@ -53,11 +53,10 @@ func OnLinux(c *ledger.Case) bool { return !reader.OnWindows(c) && c.Reader.OS !
 var (
 	PageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
 	LookWhy  = cause.Cure{If: OnLinux, Fix: "raise_memory_limit", Title: "Check free RAM and limits", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
-		{For: "Much is available", Text: "a limit refused it: `ulimit -v unlimited` in the shell that starts the program, if it shows a number (KiB); `sudo sysctl vm.overcommit_memory=0`, if it is 2"},
-		{For: "RAM is full", Text: "end what is not needed: `ps -eo pid,rss,args --sort=-rss | head`. While it runs, a steady climb there is a list or cache that grows"},
-		{For: "Windows", Text: "Task Manager, Performance, Memory: if \"Committed\" is at its limit, enlarge the page file"},
+		{For: "Much is available", Text: "a limit refused it: `ulimit -v unlimited` in the shell that starts the program, if it shows a number (KiB); `sudo sysctl vm.overcommit_memory=0`, if it is 2; a container has a limit of its own"},
+		{For: "RAM is full", Text: "end what is not needed: `ps -eo pid,rss,args --sort=-rss | head`"},
 	}, Cost: "Free"}
-	SwapBridge = cause.Cure{If: OnLinux, Fix: "add_swap", Title: "Add 16 GB of swap", Told: "On Linux, where you have root:", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
+	SwapBridge = cause.Cure{If: OnLinux, Fix: "add_swap", Title: "Add 16 GB of swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
 )
 
 func Joined(lists ...[]string) []string {

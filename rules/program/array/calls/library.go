@@ -50,7 +50,7 @@ func inLibrary(c *ledger.Case) bool { name, _ := libraryOf(c); return name != ""
 
 // hints are options of libraries that leave such an array out.
 var hints = map[string]string{
-	"swan_vis": "swan_vis: `SwanGraph(sc=True, edge_adata=False, end_adata=False)` makes no tables of edges and ends.", // swan_vis/swangraph.py
+	"swan_vis": "swan_vis: `SwanGraph(sc=True, edge_adata=False, end_adata=False)` makes no tables of edges and ends (newest commits: `pip install git+https://github.com/mortazavilab/swan_vis`).", // swan_vis/swangraph.py
 }
 
 func libraryFigures(c *ledger.Case) map[string]string {

@@ -174,12 +174,11 @@ var NumPyCards = []cause.Card{
 	{
 		ID: "numpy/in-library", Kinds: []fact.Kind{fact.NumpyAlloc}, If: when.All(ordinaryArray, inLibrary), Unsaid: []string{"pandas/core"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: libraryFigures, Headline: "was refused one array of {asked}, which {library} makes",
-		Means: "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. The array is made inside {library}[[, which your line calls: `{own}`]]. So it is not to be changed in your code, only what goes in: its sides are counts of your data.",
-		Not:   "Reading your file in blocks or memory-mapped: the array is not the file.",
+		Means: "The array is made inside {library}[[, which your line calls: `{own}`]]. Its sides, {shape}, are counts of your data.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Give it less", Told: "The array is as large as the product of its sides, {shape}: leave out rows, cells, features, items or files that you do not need before that call, or call it for parts and join the results. Half of one side is half of it.", Cost: "A part at a time"},
-			{Fix: "upgrade_version", Title: "Update {library}, and look for an option that leaves this step out", Told: "Newer releases often keep such tables sparse, or can do without.[[ {hint}]]", Kind: "shell", Text: "pip install --upgrade {package}", Cost: "A few minutes"},
-			{Fix: "raise_memory_limit", Title: "Or run it where so much RAM is free", Told: "More than {asked} beside what the program holds already; a job or container needs a limit above that.", Cost: "Money, or a queue"},
+			{Fix: "lower_batch_size", Title: "Give it less", Told: "Leave out rows, cells, features, items or files that you do not need before that call, or call it for parts and join the results. Some functions take a selection themselves: `help()` on the one that your line calls.", Cost: "A part at a time"},
+			{Fix: "upgrade_version", Title: "Look for an option of {library} that leaves this step out", Told: "[[{hint} ]]Its newest version may have one; search its issues for the size.", Cost: "A few minutes"},
+			{Fix: "raise_memory_limit", Title: "Or run it where so much RAM is free", Told: "More than {asked} beside what the program holds already, and often a copy of it; a job or container needs a limit above that.", Cost: "Money, or a queue"},
 		},
 		Sources: []string{numpyError, "swan_vis/swangraph.py"},
 	},

@@ -17,7 +17,8 @@ var (
 	// ContextWords are the driver's calls that make a context on a card.
 	ContextWords = []string{"CuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", "cuCtxCreate"}
 	anyOfCard    = []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation}
-	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See what else uses the card", Cost: "free"}
+	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See how full each card is, and with what", Told: "End what is yours and should be gone. In a container the list of processes is empty: run it on the machine itself.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}
+	hideOthers   = cause.Cure{Fix: "select_gpu", Title: "Hide the full cards before the start", Told: "Some programs touch every card before they read their own option, so one full card ends them. Put in the number of a free card; the program then counts what it sees from 0, and its own option has to follow:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"}
 )
 
 // NamedCards are about refusals on a card whose message names the library or the
@@ -29,9 +30,8 @@ var NamedCards = []cause.Card{
 		Means: "Every process first needs a context of 300 to 600 MiB on the card, and the driver had no room for it. So something else holds the card: an earlier run, another user or container, or several processes started at once.",
 		Not:   "A smaller scene, input or batch: the failure comes before any of it is on the card.",
 		Cures: []cause.Cure{
-			ofWhom,
-			{Fix: "select_gpu", Title: "Use another card", Told: "Some programs touch every card before they read their own option, so one full card ends them. Hide the others before the start (the number of a free card in `nvidia-smi`); the program then counts what it sees from 0, and its own option has to follow:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
-			{Fix: "restart_session", Title: "If no process is listed: look outside the container", Told: "In a container `nvidia-smi` shows no processes of others: run it on the machine itself. Memory that nobody holds there goes with a restart of the machine or of the container that left it.", Cost: "what runs there"},
+			ofWhom, hideOthers,
+			{Fix: "restart_session", Title: "If a card is full and nobody holds it", Told: "A process in another container, or one that ended badly, left it: end that container; else the machine needs a restart.", Cost: "what runs there"},
 		},
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html"},
 	},

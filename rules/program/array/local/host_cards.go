@@ -18,13 +18,12 @@ var HostCards = []cause.Card{
 	{
 		ID: "other/pinned-by-driver", Kinds: []fact.Kind{fact.TFAlloc}, Said: PinnedWords, If: func(c *ledger.Case) bool { return c.Backend == "cpu" },
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused pinned system memory (RAM) by the driver",
-		Means: "\"On host\" and \"pinned host memory\" are the driver's words: it could not fix a part of the RAM for copies to the card, although the message calls it out of memory of CUDA. The pool (`host_bfc`) asked for that to grow; it did not reach its own limit. Either RAM was full, or a limit on it was reached: of the container, of WSL, or of locked memory.",
-		Not:   "A higher `TF_GPU_HOST_MEM_LIMIT_IN_MB`, or a larger card: neither is at its end.",
+		Means: "\"On host\" and \"pinned host memory\" are the driver's words: it could not fix a part of the RAM for copies to the card, although the message calls it out of memory of CUDA. Either RAM was full, or a limit on it was reached: of the container, of WSL, or of locked memory.",
+		Not:   "A higher `TF_GPU_HOST_MEM_LIMIT_IN_MB`: the driver refused, not that limit.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "See which limit it was, and raise it", Kind: "shell", Text: "free -h; ulimit -l; cat /sys/fs/cgroup/memory.max 2>/dev/null   # where the program runs; max: no limit", Ways: []cause.Way{
 				{For: "WSL", Text: "`memory=` in %UserProfile%\\.wslconfig, then `wsl --shutdown`"},
 				{For: "Docker", Text: "a larger `--memory`, and `--ulimit memlock=-1`"},
-				{For: "A job", Text: "more with `--mem`: the batch system counts pinned memory too"},
 			}, Cost: "A look is free"},
 			{Fix: "limit_framework_preallocation", Title: "If unified memory is on, let it take less", Told: "With `TF_FORCE_UNIFIED_MEMORY=1` arrays spill into RAM, up to `XLA_PYTHON_CLIENT_MEM_FRACTION` times the card: half of today's value. Less input at a time does the same.", Cost: "Less room for large inputs"},
 			{Fix: "close_other_apps", Title: "End what holds the RAM", Kind: "shell", Text: "ps -eo pid,rss,args --sort=-rss | head", Told: "Above all earlier runs of the same program.", Cost: "What you end loses its state"},

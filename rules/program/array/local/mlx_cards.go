@@ -64,18 +64,18 @@ var MLXCards = []cause.Card{
 	{
 		ID: "mlx/own-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Unable to allocate"}, Unsaid: []string{"Resource limit", "Train loss"}, If: requested,
 		Headline: "was refused {asked} of the memory that Mac and GPU share",
-		Means:    "MLX's own allocator refused: it stops at a limit that follows from what macOS gives the GPU, about two thirds to three quarters of the RAM. The message does not say what holds the rest: the model, the work on this input, or other programs. If it fails at the very end, the last step (decoding a picture, say) needs more than those before it.",
-		Not:      "Swap: memory that the GPU works on stays in RAM.",
+		Means:    "MLX's own allocator refused: it stops at a limit that follows from what macOS gives the GPU, about two thirds to three quarters of the RAM. If all steps were done, the last one (decoding a picture, say) needs more than those before it.",
 		Cures: []cause.Cure{
+			{Fix: "upgrade_version", If: oldMalloc, Title: "Update mlx, and the program or example", Told: "{old}Newer ones give cached memory back before they refuse.", Kind: "shell", Text: "pip install --upgrade mlx", Cost: "A few minutes"},
 			{Fix: "close_other_apps", Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "Free"},
-			{Fix: "upgrade_version", Title: "Update mlx, and the program or example", Told: "[[{old}]]Newer ones give cached memory back before they refuse.", Kind: "shell", Text: "pip install --upgrade mlx", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "Update mlx, and the program or example", Told: "Newer ones give cached memory back before they refuse.", Kind: "shell", Text: "pip install --upgrade mlx", Cost: "A few minutes"},
 			{Fix: "half_precision", Title: "Use smaller weights or a smaller result", Ways: []cause.Way{
-				{For: "Pictures", Text: "a smaller size, one at a time; mlx-examples' txt2image.py has `--quantize` in newer versions"},
-				{For: "Language models", Text: "a 4-bit conversion (names end in `-4bit`), a shorter prompt"},
+				{For: fix.Pictures, Text: "a smaller size, one at a time; mlx-examples' txt2image.py has `--quantize` in newer versions"},
+				{For: fix.Generating, Text: "a 4-bit conversion (names end in `-4bit`), a shorter prompt"},
 			}, Cost: "Some quality"},
 		},
 		Figures: func(c *ledger.Case) map[string]string {
-			if c.Contains("malloc_or_wait") {
+			if oldMalloc(c) {
 				return map[string]string{"old": "`malloc_or_wait` is in old versions of MLX only. "}
 			}
 			return map[string]string{"old": ""}
@@ -96,21 +96,41 @@ var MLXCards = []cause.Card{
 		Sources: []string{"mlx-lm/mlx_lm/server.py", "mlx/mlx/backend/metal/device.cpp"},
 	},
 	{
-		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
+		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory", "first weight = uint32"},
 		Headline: "needed more memory than macOS gives the GPU",
-		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default. If it fails at the first token, the model is too large; at a long prompt or after a while, it is the context.",
-		Not:      "Swap: memory that the GPU works on stays in RAM.",
+		Means:    "Metal refused the work: weights, cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default.[[ {when}]]",
+		Figures:  metalFigures,
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Ask for less at a time", Ways: []cause.Way{
-				{For: "A chat or agent", Text: "a shorter context; in the server's settings a smaller prompt cache and smaller prefill steps, where it has them; `mlx_lm.generate` takes `--max-kv-size 4096`"},
-				{For: "Pictures or video", Text: "fewer frames, a smaller picture, one at a time"},
-				{For: "A server with several models", Text: "unload those that you do not use, or restart it"},
+			{Fix: "lower_context", If: writesText, Title: "Use a shorter prompt", Told: "A page, file or long conversation goes into it as a whole: give a part. A server: its settings for context, prompt cache and prefill steps, where it has them.", Cost: "Older or other text is left out"},
+			{Fix: "lower_resolution", If: quantizedWeights, Title: "Ask for less at a time", Told: "Fewer frames, a smaller picture or a shorter prompt; unload other models of the same server first.", Cost: "Detail"},
+			{Fix: "lower_context", If: when.Not(when.Any(writesText, quantizedWeights)), Title: "Ask for less at a time", Ways: []cause.Way{
+				{For: fix.Generating, Text: "a shorter context; in a server's settings a smaller prompt cache and smaller prefill steps, where it has them"},
+				{For: fix.Pictures, Text: "fewer frames, a smaller picture, one at a time"},
 			}, Cost: "Detail, or older text"},
-			{Fix: "use_lower_quant", Title: "If it fails at once: use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model (names end in `-4bit`): about 0.6 GB per billion parameters.", Cost: "Little quality; another download"},
+			{Fix: "use_lower_quant", If: when.Not(quantizedWeights), Title: "Or use a smaller model", Told: "The 4-bit conversion (names end in `-4bit`), about 0.6 GB per billion parameters for text; if it is 4 bit already, the next smaller one.", Cost: "Quality; another download"},
+			{Fix: "upgrade_version", If: quantizedWeights, Title: "Update the program", Told: "Newer versions of MLX and of servers on it give cached memory back earlier.", Cost: "A few minutes"},
 			{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU. With much of it free, give the GPU more, until the next restart: `sudo sysctl iogpu.wired_limit_mb=28672` (on a Mac of 32 GB; leave at least 4 GB).", Cost: "Free"},
 		},
 		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
+}
+
+// oldMalloc: the name of the allocator's function in old versions.
+func oldMalloc(c *ledger.Case) bool { return c.Contains("malloc_or_wait") }
+
+func writesText(c *ledger.Case) bool { return c.Reader.Work == "text-inference" }
+
+// quantizedWeights: the server's own trace shows packed weights.
+func quantizedWeights(c *ledger.Case) bool { return c.Near("first weight = uint32") }
+
+func metalFigures(c *ledger.Case) map[string]string {
+	switch {
+	case quantizedWeights(c):
+		return map[string]string{"when": "The weights were loaded, and are quantised already (uint32): it is the work on this input, beside other models in memory."}
+	case writesText(c):
+		return map[string]string{"when": "If a short prompt runs, it is the length of the prompt; if not, the model is too large."}
+	}
+	return map[string]string{"when": ""}
 }
 
 func requested(c *ledger.Case) bool { return c.F().Requested != nil }

@@ -8,100 +8,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
-	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-// builds are words of TensorRT's builder, deserialises of what loads its engines.
-var (
-	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
-	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size", "Deserialize required", "Deserialization required", "Added linear block of size", "Glob Size is"}
-	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
-
-	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build the engine for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512` with your own input and sides; in code `profile.set_shape(...)`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
-)
-
-// runtimeCards are about libraries that other programs run on.
-var runtimeCards = []cause.Card{
-	{
-		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: builds, Unsaid: loads, If: ofTensorRT,
-		Headline: "had no room on the card to build a TensorRT engine",
-		Means:    "TensorRT tries several implementations (tactics) of each layer on the card, with their working memory[[; {asked} was one request]]. A tactic that does not fit is skipped; if none fits for a layer, the build fails (\"Could not find any implementation\"). The largest shapes that the engine is to take decide the need.",
-		Not:      "A smaller batch at run time: the engine is built for its largest one.",
-		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", If: when.Not(calls.AtLeast(8 * units.GiB)), Title: "Empty the card before building", Told: "Not in the same process that holds the model already; on a desktop close browser and games.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			profile,
-			{Fix: "close_other_apps", If: func(c *ledger.Case) bool { return c.Near("NvMapMemAlloc", "NVMAP_IOC_ALLOC_HANDLE") }, Title: "Jetson: free shared memory", Told: "Stop the desktop (`sudo systemctl stop gdm3`), add swap for the CPU part, and use a smaller workspace (trtexec `--memPoolSize=workspace:512`, before 8.4 `--workspace=512`).", Cost: "free"},
-			{Fix: "half_precision", Title: "Build in 16 bit", Told: "trtexec: `--fp16` (versions without it take a network exported in fp16); an app: its half-precision option.", Cost: "hardly any loss"},
-			{Fix: "lower_resolution", Title: "If one layer is too large: change the export", Told: "The name in \"implementation for node\" says which. Export with a shorter length or smaller input, or split that part.", Cost: "some work"},
-		},
-		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"},
-	},
-	{
-		ID: "other/tensorrt-load", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: loads, If: ofTensorRT,
-		Headline: "had no room on the card to load a TensorRT engine",
-		Means:    "Loading takes the engine's weights (about the size of its file, \"Glob Size\")[[, here {asked} in one request,]] and working memory for each context (\"linear block\"), fixed by the largest input that it was built for. The log does not show what fills the card: other engines of this program, the PyTorch weights that they replace, or another program.",
-		Not:      "A smaller batch at run time: the engine takes what it was built for.",
-		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check what uses the card before loading", Told: "If it is full before the program starts, end what holds it. Otherwise it is what the program loads first: in your own code free PyTorch weights that the engine replaces (`del model; torch.cuda.empty_cache()`), and do not load parts together that are not needed together.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			profile,
-			{Fix: "half_precision", Title: "Build the engine in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
-			{Fix: "bigger_gpu", Title: "Use a card with more memory", Told: "The sizes of the engine files that are loaded together, plus their contexts, must fit.", Cost: "money"},
-		},
-		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html", "https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html"},
-	},
-	{
-		ID: "other/tensorrt", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice}, Said: tensor, If: ofTensorRT,
-		Headline: "was refused memory on the card under TensorRT",
-		Means:    "The driver refused TensorRT's allocator[[ {asked}]]; the lines do not say whether an engine was being built, loaded or run. The largest input that the engine is for decides its need, and something else may be on the card.",
-		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			profile,
-			{Fix: "half_precision", Title: "Build the engine in 16 bit", Told: "Half the weights, where it is 32 bit now.", Cost: "hardly any loss"},
-		},
-		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html"},
-	},
-	{
-		ID: "other/nccl", Kinds: []fact.Kind{fact.NCCLAlloc}, If: when.Not(torch),
-		Headline: "ran out of graphics memory when NCCL asked for its buffers",
-		Means:    "NCCL, which connects the cards, takes some hundred MB of its own on each. [[{asked} of it was refused. ]]Either the program had taken nearly all of a card, another process is on it, or two ranks share one card. Later errors such as \"invalid resource handle\" are a result of it.",
-		Not:      "A larger /dev/shm: this is graphics memory.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Leave 1 GB of each card free", Ways: []cause.Way{
-				{For: "A server of language models", Text: "0.05 less for its share of the card or of free memory (vLLM `--gpu-memory-utilization`, SGLang `--mem-fraction-static`, TensorRT-LLM `--kv_cache_free_gpu_memory_fraction`)."},
-				{For: "Training", Text: "a smaller batch for each card."},
-			}, Cost: "fewer requests at a time, or slower"},
-			{Fix: "kill_stale_process", Title: "Check that each rank has its own card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "use_lower_quant", Title: "Use quantised weights", Told: "8 or 4 bit for a model that is served.", Cost: "slight loss of quality"},
-			{Fix: "limit_framework_preallocation", Title: "Lower `NCCL_BUFFSIZE`", Told: "4 MiB by default; before the start:", Kind: "env", Text: "export NCCL_BUFFSIZE=1048576", Cost: "slower exchange"},
-		},
-		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"},
-	},
-	arrowCard, local.BufferCard, local.FluidCard, local.FluidAgain,
-}
-
-// arrowCard is about a column that grows in one buffer.
-var arrowCard = cause.Card{
-	ID: "other/arrow", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"ArrowMemoryError"}, If: when.Not(calls.AtLeast(cause.Absurd)),
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused[[ {asked} of]] RAM for a table (Arrow)",
-	Means: "Arrow keeps each column in one buffer; a buffer that grows is moved into a larger one, and for a moment both are there.[[ The new one is {asked}.]] Large values (images, long texts) in a batch of rows, or all rows at once, make it that large. Each process (`num_proc`) has its own.",
-	Cures: []cause.Cure{
-		{Fix: "stream_dataset", Title: "Lower the rows per batch", Ways: []cause.Way{
-			{For: "Hugging Face datasets", Text: "`writer_batch_size=100` in `map` and `from_generator` (1000 rows by default), or `load_dataset(..., streaming=True)`, which does not hold it all"},
-			{For: "Parquet", Text: "`for b in pq.ParquetFile(path).iter_batches(batch_size=10_000, columns=[...])`"},
-			{For: "pandas", Text: "`columns=[...]`, and parts instead of one table"},
-		}, Cost: "some rewriting"},
-		{Fix: "lower_num_workers", Title: "Use one process", Told: "`num_proc=1`: each process holds such buffers.", Cost: "slower"},
-		calls.PageFile, calls.LookWhy, calls.SwapBridge,
-	},
-	Sources: []string{"arrow/cpp/src/arrow/memory_pool.cc", "https://huggingface.co/docs/datasets/package_reference/main_classes", "https://arrow.apache.org/docs/python/parquet.html"},
-}
-
-func torch(c *ledger.Case) bool { return c.In("pytorch") }
-
-// ofTensorRT: its own words are near, and it is not a language model's engine,
-// which TensorRT-LLM says more of.
-func ofTensorRT(c *ledger.Case) bool { return c.Near(tensor...) && !c.In("tensorrt-llm") }
 
 // crowdedCards are TensorFlow's where the figures show that others hold the card.
 var crowdedCards = []cause.Card{{
@@ -261,32 +169,6 @@ func otherFigures(c *ledger.Case) map[string]string {
 		if f.Limit != nil && f.Limit.Bytes*2 < total(c) {
 			out["limit"] = units.Amount(f.Limit.Bytes)
 		}
-	}
-	return out
-}
-
-// openCLWords are OpenCL's names for memory that is not to be had.
-var openCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_INVALID_BUFFER_SIZE"}
-
-// openCLCard is about programs that compute through OpenCL.
-var openCLCard = cause.Card{
-	ID: "other/opencl", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError, fact.PlainMemory}, Said: openCLWords, If: noneKnown, Figures: openCLFigures,
-	Headline: "was refused memory on the card by OpenCL",
-	Means:    "An OpenCL buffer is often placed only when it is first used, so the call that fails need not be the one that asked for too much. {size} Three reasons: something else holds the card; one buffer exceeds what the device allows for one (`CL_DEVICE_MAX_MEM_ALLOC_SIZE`, often a quarter of its memory); or all buffers together do not fit. CL_OUT_OF_RESOURCES can also be a fault in a kernel, or too many registers or too much local memory.",
-	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Free the card", Cost: "free", Told: "`clinfo` lists each device with its memory and its largest buffer. Close other programs that use it, restart this one, and choose the right device if there are several."},
-		{Fix: "lower_batch_size", Title: "Lower the work size, batch or tile size", Cost: "slower", Told: "The program's option for intensity, work size, batch, threads or tile: half of its present value. Your own code: keep buffers below the largest size."},
-		{Fix: "upgrade_version", Title: "If it still fails: update driver and program", Cost: "half an hour", Told: "The newest driver with OpenCL for this card, and the newest version of the program; restart the machine after a driver crash."},
-	},
-	Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_API.html"},
-}
-
-func openCLFigures(c *ledger.Case) map[string]string {
-	asked, out := ledger.Requested(c), map[string]string{"size": "The code has no size."}
-	if asked > 0 && asked < total(c)/20 {
-		out["size"] = units.Amount(asked) + " is little for a device with " + units.Amount(total(c)) + ", so it was nearly full before (other programs, or buffers that this one keeps), or the driver failed."
-	} else if asked > 0 {
-		out["size"] = units.Amount(asked) + " was asked for."
 	}
 	return out
 }

@@ -1,0 +1,150 @@
+package local
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	intelEngine = "openvino/src/plugins/intel_gpu/src/runtime/ocl/ocl_engine.cpp"
+	intelHints  = "openvino/src/inference/include/openvino/runtime/intel_gpu/properties.hpp"
+)
+
+// loadWords stand where a model is compiled for its device, before any input.
+var loadWords = []string{"compiled_model.cpp", "Cannot compile model", "compile_model(", "Error occurred while loading model"}
+
+func compiling(c *ledger.Case) bool { return c.Phase == "load" || c.Near(loadWords...) }
+
+var (
+	fewerBits = cause.Cure{Fix: "use_lower_quant", If: compiling, Title: "Export the model with 8 or 4 bit weights", Cost: "some quality", Told: "A half or a quarter of 16 bit. For a Hugging Face model `optimum-cli export openvino --weight-format int4` (or `int8`), with its `--model` and a folder; or take a ready OpenVINO model in int4."}
+	onCPU     = cause.Cure{Fix: "cpu_offload", Title: "Run this model on the CPU", Cost: "slower", Told: "There only the RAM counts. The program's setting for the device, or its image without OpenVINO; OpenVINO Model Server: `target_device` `CPU`; in code `compile_model(model, \"CPU\")`."}
+	lessInput = cause.Cure{Fix: "lower_batch_size", If: when.Not(compiling), Title: "Use a smaller input or batch", Cost: "detail, or more calls", Told: "Half the length, or half the width and height: scores of attention then take a quarter."}
+)
+
+// DriverCards are about programs that are known by their library or by the words
+// of its refusal.
+var DriverCards = []cause.Card{
+	{
+		ID: "other/openvino-piece", Kinds: []fact.Kind{fact.BufferLimit}, Said: []string{"Exceeded max size of memory object allocation"}, If: func(c *ledger.Case) bool {
+			return c.F().Limit != nil && ledger.Requested(c) > c.F().Limit.Bytes && ledger.Requested(c) < cause.Absurd
+		},
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "needs {asked} in one buffer; this Intel GPU allows {limit}",
+		Means: "While a model is compiled, such a buffer is its largest weight; in a request it is the input or result of one layer, often the scores of attention, which grow with the square of the length.",
+		Not:   "Closing programs: the limit is for a single buffer.",
+		Cures: []cause.Cure{
+			lessInput, fewerBits,
+			{Fix: "raise_memory_limit", Title: "Allow larger buffers (new versions of OpenVINO)", Cost: "slower loading, more for the driver", Told: "A property of the GPU plug-in, where the program lets you set one; Model Server: in `plugin_config`.", Kind: "config", Text: "{\"GPU_ENABLE_LARGE_ALLOCATIONS\": \"YES\"}"},
+			onCPU,
+		},
+		Sources: []string{intelEngine, intelHints, "https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clGetDeviceInfo.html"},
+	},
+	{
+		ID: "other/openvino-load", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: loadWords, If: byItsCount, Figures: openVINOFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "does not fit the Intel GPU, by OpenVINO's own count",
+		Means: "It failed while the model was compiled, before any input: it is the weights. OpenVINO adds up its buffers, and refuses what exceeds the GPU's memory or its largest buffer; on an integrated GPU that is a part of the RAM.[[ {held} was taken already, of {all}.]]",
+		Not:   "A shorter input or fewer requests: there was no input yet.",
+		Cures: []cause.Cure{
+			fewerBits, onCPU,
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "16 bit takes 2 GB for each billion parameters, 8 bit 1, 4 bit a half; and 1 to 2 GB to work.", Cost: "some quality"},
+		},
+		Sources: []string{intelEngine, "https://docs.openvino.ai/2025/model-server/ovms_docs_parameters.html", "https://huggingface.co/docs/optimum-intel/openvino/export"},
+	},
+	{
+		ID: "other/openvino-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, If: byItsCount, Figures: openVINOFigures,
+		Among: anyOfCard, Headline: "was refused memory on the Intel GPU by OpenVINO's own count[[: {asked} more]]",
+		Means: "OpenVINO adds up its buffers, and refuses what exceeds the GPU's memory or its largest buffer; on an integrated GPU that is a part of the RAM.[[ {held} was taken already, of {all}.]]",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Use a smaller input or batch, fewer requests at once", Cost: "slower, or detail", Told: "Half the length, or half the width and height: scores of attention then take a quarter."},
+			onCPU,
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Cost: "some quality"},
+		},
+		Sources: []string{intelEngine, "https://docs.openvino.ai/2025/model-server/ovms_docs_parameters.html"},
+	},
+	{
+		ID: "other/openvino-resources", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"[GPU] out of GPU resources"},
+		Among: append([]string{cause.HostMemory}, anyOfCard...), Headline: "ran out of memory on the Intel GPU (OpenVINO)",
+		Means: "OpenCL refused OpenVINO a buffer; the message has no size. An integrated GPU has no memory of its own but works in the computer's RAM, so RAM that is nearly full, or a container's limit, counts as well. Each request and each worker that runs at once has buffers of its own.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Run fewer requests or workers at once", Cost: "slower", Told: "The program's settings for workers, jobs or concurrency at 1 each, to see whether it runs; then up again."},
+			{Fix: "close_other_apps", Title: "Look at the RAM while it runs", Cost: "free", Told: "Where \"available\" nears zero, close what is large or give the container more.", Kind: "shell", Text: "free -h"},
+			{Fix: "cpu_offload", Title: "Or run it on the CPU", Cost: "slower", Told: "The program's setting for the device, or its image without OpenVINO. It needs the RAM, but not in the driver's pieces."},
+			{Fix: "use_smaller_model", Title: "Or choose a smaller model", Cost: "some quality"},
+		},
+		Sources: []string{intelEngine},
+	},
+	{
+		ID: "other/drjit", Kinds: onCard, Said: []string{"cuda_malloc(): out of memory", "jit_malloc(): out of memory", "cuda_malloc_trim(", "jit_malloc_trim("}, Figures: drawnFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: too many samples in one pass (Enoki or Dr.Jit, as under Mitsuba)",
+		Means: "All samples of a pass are computed side by side: width x height x samples.[[ {own} was this program's own, freed when it ended.]][[ The table after it shows {others} in use by other programs.]]",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Render in passes of fewer samples", Cost: "slower", Told: "Mitsuba: in the scene, inside the integrator; the sample count must be a multiple of it. In Python several `render` calls with other seeds, and their mean.", Kind: "config", Text: "<integer name=\"samples_per_pass\" value=\"4\"/>"},
+			{Fix: "lower_resolution", Title: "Use a smaller film, or crops of it", Cost: "detail", Told: "Half the width and height is a quarter."},
+			{Fix: "close_other_apps", Title: "Close what else draws on this card", Cost: "free", Told: "Desktop, browser, viewer: a few hundred MB to 2 GB."},
+		},
+		Sources: []string{"mitsuba2/src/librender/integrator.cpp", "drjit-core/src/malloc.cpp"},
+	},
+	{
+		ID: "other/specfem", Kinds: onCard, Said: []string{"at CUDA call error code: #"}, Figures: drawnFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "could not place its mesh on the card (SPECFEM)",
+		Means: "Every rank copies its part of the mesh to a card before the first time step.[[ The table shows one card with {all}, so all ranks share it.]][[ {others} of it is in use by others: not the matter.]] The number is the place in SPECFEM's source.",
+		Not:   "More ranks on the same card: the mesh stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Make the mesh coarser or smaller", Cost: "the shortest period", Told: "Half the elements in each direction is an eighth in 3D; make mesh and databases again afterwards."},
+			{Fix: "multi_gpu", Title: "Or use more cards, one rank on each", Cost: "more cards", Told: "Partition the mesh for as many ranks as there are cards."},
+			{Fix: "cpu_offload", Title: "Or run the solver on the CPU", Cost: "slower", Told: "In DATA/Par_file:", Kind: "config", Text: "GPU_MODE = .false."},
+		},
+		Sources: []string{"specfem3d/src/gpu/helper_functions.cu", "specfem3d/DATA/Par_file"},
+	},
+	{
+		ID: "other/tensorrt-write", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"serializing engine", "FAILED_ALLOCATION: std::bad_alloc"},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "built its TensorRT engine, and had no RAM to write it out",
+		Means: "Writing needs a second copy of the engine in RAM. On a Jetson the GPU works in the same RAM, so the builder's own memory counts as well. It is needed once: the written engine is loaded from then on.",
+		Cures: []cause.Cure{
+			{Fix: "add_swap", Title: "Add 4 GB of swap for this one build", Cost: "4 GB of disk", Told: "On the machine itself, not in a container:", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile"},
+			{Fix: "close_other_apps", Title: "Stop the desktop and other programs", Cost: "free", Told: "`sudo systemctl isolate multi-user.target` ends the desktop until the next start."},
+			{Fix: "upgrade_version", Title: "Or build it where RAM is free", Cost: "some minutes", Told: "`trtexec --onnx=MODEL.onnx --saveEngine=MODEL.engine` in a process of its own, on the same model of board and version of TensorRT."},
+		},
+		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"},
+	},
+}
+
+// byItsCount: the sum of all buffers was too large, not one of them.
+func byItsCount(c *ledger.Case) bool { return c.Contains("exceeded max size of memory allocation") }
+
+func openVINOFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"held": "", "all": ""}
+	if f := c.F(); f.Allocated != nil && f.Total != nil {
+		out["held"], out["all"] = units.Amount(f.Allocated.Bytes), units.Amount(f.Total.Bytes)
+	}
+	return out
+}
+
+// drawnFigures are what the program held itself, and what a pasted table shows.
+func drawnFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"own": "", "others": "", "all": ""}
+	if own := ledger.SizeOf(c.F().ProcessUsed); own > 0 {
+		out["own"] = units.Amount(own)
+	}
+	if d := OnlyCard(c); d != nil {
+		out["others"], out["all"] = units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes)
+	}
+	return out
+}
+
+// OnlyCard is the one card of a pasted table, nil where none or several are shown.
+func OnlyCard(c *ledger.Case) *fact.Device {
+	var only *fact.Device
+	for i, d := range c.Facts.Devices {
+		if d.Used == nil || d.Total == nil {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = &c.Facts.Devices[i]
+	}
+	return only
+}
