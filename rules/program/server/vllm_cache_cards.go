@@ -63,7 +63,7 @@ var vllmCacheCards = []cause.Card{
 			{Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization`", If: when.All(shareLeft, shareCloses, when.Not(shareBelow(0.88))), Told: "{short} is missing; 0.05 more is {five}. Only if nothing else uses the card (`nvidia-smi`).", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") }, Cost: "little left for graphs"},
 			vllm.Given(func(c *ledger.Case) bool { return fittingLength(c) >= 512 }, added("lower_context", "Or, if {fit} tokens do for you, lower `max_model_len`", "Prompt and answer together are limited to that.", "longer ones are refused")),
 			added("multi_gpu", "Or split the model over twice as many cards", "Each then holds half of the weights.", "needs more cards"),
-			{Fix: "lower_max_batched_tokens", Title: "Or shrink the trial run", Told: "Its memory is subtracted before the cache is sized.", Steps: vllm.Server.Sets(launch.To("max_num_batched_tokens", "2048"), launch.To("max_num_seqs", "16"), vllm.Chunks), Cost: "slower long prompts, more requests wait"},
+			{Fix: "lower_max_batched_tokens", Title: "Or shrink the trial run", Told: "Its memory is subtracted before the cache is sized.", Steps: vllm.Server.Sets(launch.AtMost("max_num_batched_tokens", 2048), launch.AtMost("max_num_seqs", 16), vllm.Chunks), Cost: "slower long prompts, more requests wait"},
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py"},
 	},
