@@ -79,10 +79,14 @@ func mambaSlots(c *ledger.Case) map[string]string {
 func outsidePyTorch(c *ledger.Case) map[string]string {
 	f := c.F()
 	out := ledger.SizeOf(f.ProcessUsed) - ledger.SizeOf(f.Allocated) - ledger.SizeOf(f.ReservedUnallocated)
-	if f.ProcessUsed == nil || f.Allocated == nil || out < 4*units.GiB {
-		return map[string]string{"outside": ""}
+	figures := map[string]string{"outside": "", "unused": ""}
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes < c.Shortfall.Bytes {
+		figures["unused"] = c.Slack.String()
 	}
-	return map[string]string{"outside": units.Amount(out)}
+	if f.ProcessUsed != nil && f.Allocated != nil && out >= 4*units.GiB {
+		figures["outside"] = units.Amount(out)
+	}
+	return figures
 }
 
 // sglangMoreCards are about what SGLang keeps beside weights and KV pool.
@@ -185,7 +189,7 @@ var sglangMoreCards = []cause.Card{
 		Headline: "ran out of graphics memory during its start",
 		Means:    "It failed before the server was ready, which loads weights, then allocates the KV cache pool, then captures CUDA graphs. `Load weight end` above it tells: without that line the weights are too large. {mine} of {total} is its own.[[ {outside} of that is outside PyTorch: communication between cards (DeepEP, symmetric memory), CUDA graphs or kernels' workspaces.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08, until it starts; `server_args` in the first lines has the present value:", Kind: "config", Text: "--mem-fraction-static 0.75 --cuda-graph-max-bs 16", Cost: "a smaller KV pool"},
+			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08 at a time, until it starts.", Own: true, Cost: "a smaller KV pool"},
 			{Fix: "use_lower_quant", Title: "Before it, load smaller weights or use more cards", Told: "An FP8, AWQ or GPTQ checkpoint of the same model, or `--tp-size` with twice the cards.", Cost: "slight loss of quality"},
 			{Fix: "upgrade_version", Title: "If much is outside PyTorch, turn off what keeps it", Told: "As a test start without speculative decoding, DeepEP (`--moe-a2a-backend`) and `--enable-symm-mem`.", Cost: "slower"},
 		},
