@@ -188,6 +188,7 @@ var sglangMoreCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory during its start",
 		Means:    "It failed before the server was ready, which loads weights, then allocates the KV cache pool, then captures CUDA graphs. `Load weight end` above it tells: without that line the weights are too large. {mine} of {total} is its own.[[ {outside} of that is outside PyTorch: communication between cards (DeepEP, symmetric memory), CUDA graphs or kernels' workspaces.]]",
+		Not:      "[[`expandable_segments`: only {unused} is reserved and unused.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08 at a time, until it starts.", Own: true, Cost: "a smaller KV pool"},
 			{Fix: "use_lower_quant", Title: "Before it, load smaller weights or use more cards", Told: "An FP8, AWQ or GPTQ checkpoint of the same model, or `--tp-size` with twice the cards.", Cost: "slight loss of quality"},
