@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -36,7 +38,7 @@ var inTriton = cause.Card{
 }
 
 // TritonCards are what is known of messages of Triton's backends.
-var TritonCards = []cause.Card{
+var TritonCards = append(slices.Clip(parts.TritonKilled), []cause.Card{
 	tritonShm, parts.CUDAPool,
 	{
 		ID: "triton-server/python-load", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to initialize Python stub", "creating server: Internal - failed to load all models"}, If: ledger.FillsAlone,
@@ -63,7 +65,7 @@ var TritonCards = []cause.Card{
 		},
 		Sources: []string{ftBackend + "/blob/main/docs/gpt_guide.md", ftBackend + "/blob/main/all_models/gpt/fastertransformer/config.pbtxt", tritonModels},
 	},
-}
+}...)
 
 // TritonSteps are fixes as Triton's operators apply them.
 var TritonSteps = map[string]func(*ledger.Case) []step.Step{

@@ -208,7 +208,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of the Mac's GPU memory, most of which the weights take",
-		Means: "It loaded, and then a Metal command ran out of memory: the weights take most of the {limit} that macOS lets the GPU use, and KV cache and working memory come on top.",
+		Means: "It loaded, and then a Metal command ran out of memory[[: its buffers were {mine} by then]]. macOS lets the GPU use {limit}; most of what it holds are the weights.",
 		Cures: []cause.Cure{
 			where(contextIsEnough, as("lower_context", "Shorten the context", "shorter conversations")),
 			where(when.All(contextIsEnough, when.Not(dialect.QuantisedCache)), as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality")),
