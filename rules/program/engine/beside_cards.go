@@ -152,7 +152,7 @@ var sglangMoreCards = []cause.Card{
 		Headline: "ran out of graphics memory on the log-probabilities of a prompt",
 		Means:    "A request asked for log-probabilities of its prompt. For those SGLang computes scores of every prompt token of a chunk with every word of the vocabulary, in 32 bit: {asked} was needed, {room} was left. Without them only the last token of a prompt is scored.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_batched_tokens", Title: "Ask for log-probabilities of the answer only", Told: "In the request `\"logprob_start_len\": -1` (in the OpenAI API no `echo`). If you need those of the prompt, lower `--chunked-prefill-size`, by which this piece shrinks in proportion:", Kind: "config", Text: "--chunked-prefill-size 1024", Cost: "slower long prompts"},
+			{Fix: "lower_max_batched_tokens", Title: "Ask for log-probabilities of the answer only", Told: "In the request `\"logprob_start_len\": -1` (in the OpenAI API no `echo`). If you need those of the prompt, lower `--chunked-prefill-size`, by which this piece shrinks in proportion.", Own: true, Cost: "slower long prompts"},
 			{Fix: "upgrade_version", If: func(c *ledger.Case) bool { return !era.Lacks(c, "sglang", "SGLANG_ENABLE_LOGITS_PROCESSER_CHUNK") }, Title: "Or have SGLang compute them in parts", Told: "November 2025 and later, before the start:", Kind: "env", Text: "export SGLANG_ENABLE_LOGITS_PROCESSER_CHUNK=1", Cost: "a little slower"},
 			sglangLess,
 		},
@@ -204,7 +204,7 @@ var sglangMoreCards = []cause.Card{
 		Not:      "A smaller `--chunked-prefill-size`: it needs graphics memory only.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Told: "\"Memory cgroup\": raise the container's limit (`docker run --memory`, in Kubernetes `resources.limits.memory`). Otherwise the machine was full: end what is large, or add swap.", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4", Cost: "a look is free"},
-			{Fix: "lower_mem_fraction", Title: "If CPU and GPU share one memory, lower `--mem-fraction-static`", Told: "So that 10 GB stay for system and compilers. Added to your start command:", Kind: "config", Text: "--mem-fraction-static 0.7", Cost: "a smaller KV pool"},
+			{Fix: "lower_mem_fraction", Title: "If CPU and GPU share one memory, lower `--mem-fraction-static`", Told: "So that 10 GB stay for system and compilers.", Own: true, Cost: "a smaller KV pool"},
 			{Fix: "lower_swap_space", Title: "Leave out what you set of `--cpu-offload-gb` and `--enable-hierarchical-cache`", Told: "Several ranks that load `.bin` files read each whole: take a checkpoint in `.safetensors`.", Cost: "more must fit on the card"},
 			{Fix: "add_swap", Title: "Or add swap for the load", Cost: "disk"},
 		},

@@ -140,7 +140,10 @@ var lmdeployCacheCards = []cause.Card{
 		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",
 		Cures: []cause.Cure{
 			inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.4", "--cache-max-entry-count 0.4", "fewer tokens at a time"),
-			{Fix: "lower_max_batched_tokens", Title: "Lower `max_prefill_token_num`", Told: "In Python `PytorchEngineConfig(max_prefill_token_num=2048)` (4096 unless set, 8192 since 0.13); `lmdeploy serve api_server` has it since 0.6 (8192 unless set):", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `max_prefill_token_num`", Told: "In Python `PytorchEngineConfig(max_prefill_token_num=2048)` (4096 unless set, 8192 since 0.13); `lmdeploy serve api_server` has it since 0.6 (8192 unless set):", Steps: func(c *ledger.Case) []step.Step {
+				steps := lmdeployServer.Adds(launch.AtMost("max_prefill_token_num", 2048), launch.AtMost("max_batch_size", 16))(c)
+				return steps[len(steps)-1:]
+			}, Cost: "slower long prompts"},
 			lmdeployQuant,
 			lmdeploySplit,
 		},

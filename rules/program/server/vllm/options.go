@@ -57,6 +57,9 @@ func Flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
 		if n, err := strconv.Atoi(o.Value); err == nil && (o.Name == "max_num_seqs" || o.Name == "max_model_len") {
 			choices[i] = launch.AtMost(o.Name, n)
 		}
+		if share, err := strconv.ParseFloat(o.Value, 64); err == nil && o.Name == "gpu_memory_utilization" {
+			choices[i] = launch.From(o.Name, func(c *ledger.Case) string { return lessThan(c, share) })
+		}
 		if o.Name == "max_num_batched_tokens" {
 			n, _ := strconv.Atoi(o.Value)
 			choices[i] = launch.From(o.Name, Tokens(launch.AtMost(o.Name, n)))
@@ -64,6 +67,20 @@ func Flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
 		}
 	}
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: Server.Sets(choices...), If: reaches(set...)}
+}
+
+// lessThan is a share of the card, or a tenth less than that which is set where
+// that is no larger already.
+func lessThan(c *ledger.Case, most float64) string {
+	set, _ := c.Setting("gpu_memory_utilization")
+	now, _ := strconv.ParseFloat(set.Value, 64)
+	if u := c.F().Utilization; u != nil {
+		now = u.Value
+	}
+	if now > 0 && now <= most {
+		return launch.Share(max(0.05, now-0.1))
+	}
+	return strconv.FormatFloat(most, 'g', -1, 64)
 }
 
 // Tokens is a number of tokens for a step, and of a request where a step holds
