@@ -210,11 +210,13 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache}, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
-		Means:    "vLLM may use its share of the card ({default} unless set): it loads the weights, runs one trial batch, and the KV cache gets what remains, here nothing[[ ({lacking} is missing)]]. The line `Model loading took … GiB`[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program.[[ By the model's name the weights are about {named}.]]",
+		Means:    "vLLM may use its share of the card ({default} unless set): it loads the weights, runs one trial batch, and the KV cache gets what remains, here nothing[[ ({lacking} is missing)]].[[ {light}]][[ {which}]][[ By the model's name the weights are about {named}.]]",
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "If the card is otherwise empty, raise `gpu_memory_utilization`", "0.05 more is {five}[[; {lacking} and the cache are missing]]. {where}", "less for everything else on the card"),
-			smallerTrial,
-			vllm.Words("use_lower_quant", "If the weights nearly fill the card, load smaller ones", "{fewer_bits} Or `--tensor-parallel-size 2` with a second card, or `--cpu-offload-gb 4` (slow).", "slight loss of quality"),
+			vllm.Given(when.Not(lightTrial), smallerTrial),
+			vllm.Given(when.Not(lightTrial), vllm.Words("use_lower_quant", "If the weights nearly fill the card, load smaller ones", "{fewer_bits} Or `--tensor-parallel-size 2` with a second card, or `--cpu-offload-gb 4` (slow).", "slight loss of quality")),
+			vllm.Given(lightTrial, vllm.Words("use_lower_quant", "Or load smaller weights of the same model", "{fewer_bits} On Ascend a W8A8 checkpoint (made by ModelSlim, with `--quantization ascend`).", "slight loss of quality")),
+			vllm.Given(lightTrial, added("multi_gpu", "Or split them over two cards", "Each then holds {weights_half}.", "needs a second card")),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py", vllmThreads + "issues/2248", vllmThreads + "issues/14992"},
 	},

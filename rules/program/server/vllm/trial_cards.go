@@ -72,6 +72,20 @@ func longPrompts(c *ledger.Case) bool {
 // ShortPrompts: no step computes more tokens than a step is to have anyway.
 func ShortPrompts(c *ledger.Case) bool { return !longPrompts(c) }
 
+// LightTrial says that the weights are what fills the share, where they are large and
+// prompts short; which of the two it is otherwise has to be read off the log.
+func LightTrial(c *ledger.Case) (light, which string) {
+	w, n := ledger.SizeOf(c.F().Weights), ledger.IntSetting(c, "max_model_len")
+	if w >= 6*units.GiB && n > 0 && n <= 8192 {
+		return "The weights are " + units.Amount(w) + "; with prompts of " + strconv.Itoa(n) + " tokens at most the trial run takes little beside them.", ""
+	}
+	taken := ""
+	if w > 0 {
+		taken = " (" + units.Amount(w) + ")"
+	}
+	return "", "The line `Model loading took … GiB`" + taken + " tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program."
+}
+
 // TrialTook is what the trial run took beside the weights, 0 where the log does
 // not say.
 func TrialTook(c *ledger.Case) int64 {

@@ -14,6 +14,9 @@ import (
 func Listed(c *ledger.Case) map[string]string {
 	var list []string
 	for _, p := range c.F().OtherProcesses {
+		if ledger.Near(p.Bytes, c.Mine.Bytes, 64*units.MiB) && ledger.Near(c.Mine.Bytes, p.Bytes, 64*units.MiB) {
+			continue // a container sees its own process so
+		}
 		list = append(list, fmt.Sprintf("process %d with %s", p.PID, units.Amount(p.Bytes)))
 	}
 	if list == nil {
@@ -24,6 +27,19 @@ func Listed(c *ledger.Case) map[string]string {
 
 // XinferenceCards are about vLLM as Xinference's engine.
 var XinferenceCards = []cause.Card{{
+	ID: "xinference/crowded-request", Kinds: onCard, Said: []string{"Model actor is out of memory"}, Figures: Listed,
+	If: func(c *ledger.Case) bool {
+		return c.In("xinference") && !c.In("vllm") && c.Asked.Has() && c.Mine.Has() && c.Others.Has() && c.Others.Bytes > units.GiB
+	},
+	Headline: "ran out of graphics memory in a request: {asked} in one piece, beside another model",
+	Means:    "The model was loaded and worked on a request, which wanted {asked} at once; {mine} of {total} was its own by then, {others} is another process's.[[ {listed}]] That is most likely another model that Xinference launched, so look at the request first: an embedding or rerank model computes its texts in one batch, padded to the longest.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Send fewer and shorter texts per request", Told: "In the client 8 to 16 documents at a time, each cut to 512 to 1024 tokens (Dify, RAGFlow and others: top K and chunk size); to a language model shorter prompts.", Cost: "more requests"},
+		{Fix: "select_gpu", Title: "Or launch one of the two on another card", Cost: "needs a free card"},
+		{Fix: "restart_session", Cost: "that model is gone until launched again"},
+	},
+	Sources: []string{"xinference/core/model.py", "xinference/model/rerank/sentence_transformers/core.py"},
+}, {
 	ID: "xinference/graphs", Kinds: onCard, Said: []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "ran out of graphics memory in its vLLM engine, about where CUDA graphs are captured",
