@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -45,21 +46,13 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 		out["bits"] = "Fewer bits: the weights are at 4 bit already."
 	}
 	if c.Model != nil && c.Model.Parameters > 0 && fourBits(c) {
-		out["fits"] = fmt.Sprintf("The weights are about %s at 4 bit%s.", units.Amount(c.Model.Parameters*6/10), visionStays(c))
+		out["fits"] = fmt.Sprintf("The weights are about %s at 4 bit%s.", units.Amount(c.Model.Parameters*6/10), parts.VisionStays(c))
 	}
 	out["at16"], out["at4"], out["less_share"] = "", "", lmdeployLess(c)
 	if c.Model != nil && c.Model.Parameters > 0 && !fourBits(c) {
 		out["at16"], out["at4"] = units.Amount(c.Model.Parameters*2), units.Amount(c.Model.Parameters*6/10)
 	}
 	return out
-}
-
-// visionStays says what a quantised model that reads images has beside that.
-func visionStays(c *ledger.Case) string {
-	if strings.Contains(strings.ToLower(c.ModelName()), "vl") {
-		return "; what reads images, and the embedding, stay at 16 bit beside them"
-	}
-	return ""
 }
 
 // lmdeployLess is three quarters of the share of the KV cache, to the twentieth.

@@ -11,7 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
-	"github.com/oomdoc/oomdoc/rules/program/ggml/shared"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -275,12 +275,12 @@ func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
 		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
 		Cures: []cause.Cure{
-			where(Tegra, shared.DropCaches),
-			where(when.All(overShare, amdShares), shared.RaiseShare),
+			where(Tegra, touch.DropCaches),
+			where(when.All(overShare, amdShares), touch.RaiseShare),
 			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
 			smallerQuant, smallerInstead,
 			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
-			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), shared.RaiseShare),
+			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), touch.RaiseShare),
 			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},

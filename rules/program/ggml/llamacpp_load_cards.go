@@ -175,7 +175,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), above(1), when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
-		Means: "The weights are in place[[; {left} was left on {gpu}, {short} too little]].[[ The cache takes {kib} per token.]] [[{unset} ]]The cache is reserved whole at the start, even if no conversation gets that long.",
+		Means: "The weights are in place[[; {left} was left on {gpu}, {short} too little]].[[ The cache is made for {context} tokens ({kib} per token).]] [[{unset} ]]The cache is reserved whole at the start, even if no conversation gets that long.",
 		Cures: []cause.Cure{
 			where(windowWhole, does("lower_context", "Leave out `--swa-full`", "text", "The layers of this model that look back over a short window then keep that window only, not all tokens: the cache shrinks to a fraction. If it still fails, shorten `-c` too.", "an earlier prompt is reused less")),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),

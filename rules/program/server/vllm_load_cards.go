@@ -170,7 +170,7 @@ func loadFigures(c *ledger.Case) map[string]string {
 	if c.Phase != "load" && !c.Root(fact.VLLMLoad) { // by its figures
 		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since almost nothing of what it holds is unused"
 	}
-	if out["or_weights"] = ""; !spareReserve(c) {
+	if out["or_weights"] = ""; !vllm.SpareReserve(c) {
 		out["or_weights"], out["neither"] = "S", "with neither, most likely the weights (the oldest versions print no such line)"
 	}
 	if out["or_request"] = "or a request"; neverServed(c) {

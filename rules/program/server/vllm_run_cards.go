@@ -320,18 +320,15 @@ var vllmRunCards = []cause.Card{
 				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 16[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
 				{For: "Neither", Text: "{or_weights}maller weights (AWQ, GPTQ or FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
-			vllm.Given(when.Not(spareReserve), piecesCure),
+			vllm.Given(when.Not(vllm.SpareReserve), piecesCure),
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			{Fix: "lower_max_batched_tokens", Title: "Start with small limits, then raise them", Told: "[[{or_weights}maller weights or more cards are what helps if it fails again while they load. ]]In a script these are arguments of `LLM(…)`, with underscores.", Cost: "slower, shorter prompts", Steps: vllm.Server.Sets(launch.From("gpu_memory_utilization", lowerKnown), launch.AtMost("max_model_len", 4096), launch.AtMost("max_num_seqs", 16), launch.AtMost("max_num_batched_tokens", 2048), vllm.Chunks, launch.To("enforce_eager", "True"))},
-			vllm.Given(spareReserve, piecesCure),
+			vllm.Given(vllm.SpareReserve, piecesCure),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 }
-
-// spareReserve: PyTorch holds much that is unused, as it does not while weights load.
-func spareReserve(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > 1<<30 }
 
 // lowerKnown is a smaller share where the log shows the present one: a usual one may
 // be more.

@@ -161,12 +161,6 @@ func noCacheFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// lightTrial: prompts are short, so of weights and trial run the weights are most.
-func lightTrial(c *ledger.Case) bool {
-	light, _ := vllm.LightTrial(c)
-	return light != "" && !seesImages(c)
-}
-
 // shareLacks is what weights and trial run take beyond the share, 0 if unknown.
 func shareLacks(c *ledger.Case) int64 { return max(0, -ledger.SizeOf(c.F().KVAvailable)) }
 

@@ -136,11 +136,13 @@ const LargestCard = 64 * units.GiB
 // Weighed is what is known of weights that were refused.
 func Weighed(c *ledger.Case, out map[string]string) string {
 	var said []string
-	if out["layers"] != "" {
-		said = append(said, out["layers"]+" layers were asked for in one piece.")
-	}
-	if out["had"] != "" {
-		said = append(said, out["had"]+" was free.")
+	switch layers, had := out["layers"]+" layers were asked for in one piece", out["had"]+" was free."; {
+	case out["layers"] != "" && out["had"] != "":
+		said = append(said, layers+"; "+had)
+	case out["layers"] != "":
+		said = append(said, layers+".")
+	case out["had"] != "":
+		said = append(said, strings.ToUpper(had[:1])+had[1:])
 	}
 	for _, s := range []string{out["pieces"], out["doubt"], out["close"]} {
 		if s != "" {

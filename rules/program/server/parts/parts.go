@@ -144,3 +144,11 @@ func FullRequest(c *ledger.Case) map[string]string {
 	}
 	return out
 }
+
+// VisionStays says what a quantised model that reads images has beside that.
+func VisionStays(c *ledger.Case) string {
+	if strings.Contains(strings.ToLower(c.ModelName()), "vl") {
+		return "; what reads images, and the embedding, stay at 16 bit beside them"
+	}
+	return ""
+}

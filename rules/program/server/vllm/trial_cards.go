@@ -86,6 +86,15 @@ func LightTrial(c *ledger.Case) (light, which string) {
 	return "", "The line `Model loading took … GiB`" + taken + " tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program."
 }
 
+// Light reports that, of a model that reads no images.
+func Light(c *ledger.Case) bool {
+	light, _ := LightTrial(c)
+	return light != "" && !c.Near(ImageEncoders...)
+}
+
+// SpareReserve: PyTorch holds much that is unused, as it does not while weights load.
+func SpareReserve(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > units.GiB }
+
 // TrialTook is what the trial run took beside the weights, 0 where the log does
 // not say.
 func TrialTook(c *ledger.Case) int64 {

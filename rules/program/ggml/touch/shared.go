@@ -1,5 +1,4 @@
-// Package shared is about graphics that share the computer's memory.
-package shared
+package touch
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
