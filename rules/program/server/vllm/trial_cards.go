@@ -95,6 +95,9 @@ func Light(c *ledger.Case) bool {
 // SpareReserve: PyTorch holds much that is unused, as it does not while weights load.
 func SpareReserve(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > units.GiB }
 
+// FewPieces: what it holds unused is less than what was wanted.
+func FewPieces(c *ledger.Case) bool { return SpareReserve(c) && c.Slack.Bytes < c.Asked.Bytes }
+
 // TrialTook is what the trial run took beside the weights, 0 where the log does
 // not say.
 func TrialTook(c *ledger.Case) int64 {
