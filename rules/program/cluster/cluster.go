@@ -54,14 +54,15 @@ var NIM = program.Program{
 var GPUStack = program.Program{
 	Name: "gpustack", Shown: "GPUStack", Work: "text-inference", Edits: "admin", Language: "python",
 	Proofs:  []string{"gpustack/worker/", "gpustack/policies/", "gpustack.worker", "gpustack.policies", "gpustack/gpustack"},
-	Sources: program.Sources{"gpustack/docs/faq.md": "--gpu-memory-utilization --limit-mm-per-prompt --max-model-len", "llama-box/README.md": "--ctx-size --gpu-layers", "vllm/engine/arg_utils.py": "--max-num-seqs --enforce-eager --max-num-batched-tokens"},
+	Sources: program.Sources{"gpustack/docs/faq.md": "--gpu-memory-utilization --limit-mm-per-prompt --max-model-len", "llama-box/README.md": "--ctx-size --gpu-layers --cache-type-k", "vllm/engine/arg_utils.py": "--max-num-seqs --enforce-eager --max-num-batched-tokens"},
 	Steps: steps{
-		"lower_context":    text("Edit Model, Advanced, Backend Parameters: `--ctx-size=` (llama-box) with half of today's value."),
-		"lower_resolution": text("Edit Model, Advanced, Backend Parameters: `--limit-mm-per-prompt={\"image\": 1}`."),
-		"fewer_gpu_layers": text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than today."),
-		"multi_gpu":        text("Edit Model, Scheduling, Manual: select two cards of one worker."),
-		"select_gpu":       text("Edit Model, Scheduling, Manual: select a card that the Resources page shows as free."),
-		"upgrade_version":  text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
+		"lower_context":     text("Edit Model, Advanced, Backend Parameters: `--ctx-size=` (llama-box) with half of today's value (8192 unless set, so `--ctx-size=4096`)."),
+		"lower_resolution":  text("Edit Model, Advanced, Backend Parameters: `--limit-mm-per-prompt={\"image\": 1}`."),
+		"fewer_gpu_layers":  text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than today."),
+		"quantize_kv_cache": text("Edit Model, Advanced, Backend Parameters: `--cache-type-k=q8_0` (llama-box)."),
+		"multi_gpu":         text("Edit Model, Scheduling, Manual: select two cards of one worker."),
+		"select_gpu":        text("Edit Model, Scheduling, Manual: select a card that the Resources page shows as free."),
+		"upgrade_version":   text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.LeakedProcess: {{Fix: "select_gpu", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "lower_gpu_memory_utilization", Fit: cause.Helps}},

@@ -3,6 +3,7 @@ package cluster
 import (
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -52,6 +53,15 @@ func fastchatShare(c *ledger.Case) map[string]string {
 	return map[string]string{"each": strconv.Itoa(max(1, int(ledger.SizeOf(c.F().Total)*2/3>>30)))}
 }
 
+// fastchatWeights is what the weights take at 16 bit, by the model's name.
+func fastchatWeights(c *ledger.Case) map[string]string {
+	w, ok := ledger.WeightsIn(c, "bf16")
+	if !ok || w <= 0 || w > ledger.SizeOf(c.F().Total) || ledger.Quantised(c) != "" {
+		return map[string]string{"at16": ""}
+	}
+	return map[string]string{"at16": "At 16 bit the weights are about " + units.Amount(w) + " of that; the cache is the rest."}
+}
+
 // fastchatCards are FastChat's, whose workers run Transformers.
 var fastchatCards = []cause.Card{
 	fastchatTrain,
@@ -99,11 +109,11 @@ var fastchatCards = []cause.Card{
 		ID: "fastchat/request", Kinds: fastchatCard,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, most likely on a request",
-		Means:    "A FastChat worker keeps a KV cache for each conversation that is being answered, and it grows with every token; no fixed pool makes other requests wait.[[ {mine} of {total} was its own when {asked} was refused.]] If it failed while loading, the weights are too large instead.",
+		Means:    "A FastChat worker keeps a KV cache for each conversation that is being answered, and it grows with every token; no fixed pool makes other requests wait.[[ {mine} of {total} was its own when {asked} was refused.]][[ {at16}]]", Figures: fastchatWeights,
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Set `--limit-worker-concurrency 1`", Told: "One request at a time. Added to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
-			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "Half of the weights leaves more for the cache.", Kind: "config", Text: "--load-8bit", Cost: "slower"},
-			{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_new_tokens` in the client and start a new conversation; or use `vllm_worker`, which has a fixed pool."},
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "Half of the weights leaves more for the cache. Added to the worker, which has to start anew anyway:", Kind: "config", Text: "--load-8bit", Cost: "slower"},
+			{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_tokens` (`max_new_tokens`) in the client and start a new conversation; or use `vllm_worker`, which has a fixed pool."},
+			{Fix: "lower_parallel", Title: "With several users: one request at a time", Told: "Five are answered together unless set. Added to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
 	},

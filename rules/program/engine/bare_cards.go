@@ -16,18 +16,22 @@ var lookAtCards = cause.Cure{Fix: "kill_stale_process", Title: "Check that nothi
 // withoutFigures: the message says neither what was asked for nor what there is.
 func withoutFigures(c *ledger.Case) bool { return !c.Asked.Has() && !c.Total.Has() }
 
+// tgiCaptures are in the traceback where CUDA graphs are captured.
+var tgiCaptures = []string{"capture_end", "cuda_graph_warmup", "torch/cuda/graphs.py"}
+
+func tgiCapture(c *ledger.Case) bool { return c.Near(tgiCaptures...) }
+
 var tgiBareCards = []cause.Card{
 	{
-		ID: "tgi/graphs", Kinds: onCard, If: inTGI, Said: []string{"capture_end", "cuda_graph_warmup", "torch/cuda/graphs.py"},
+		ID: "tgi/graphs", Kinds: onCard, If: inTGI, Said: tgiCaptures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "found no room for CUDA graphs",
-		Means:    "Weights, trial batch and KV cache were done: TGI captures CUDA graphs last, one for each batch size, in what the cache left.[[ {asked} was refused.]] If `Decode cuda graph warmup failed` stands above it, TGI goes on without them: answers to few requests are slower, and a request can fail next.",
+		Means:    "Weights, trial batch and KV cache were done: TGI captures CUDA graphs last, one for each batch size, in what the cache left.[[ {asked} was refused.]]",
 		Not:      "Fewer prompt tokens alone: the KV cache then takes what they leave.",
 		Cures: []cause.Cure{
 			{Fix: "enforce_eager", If: func(c *ledger.Case) bool { return !era.Lacks(c, "tgi", "--cuda-graphs") }, Title: "Capture fewer CUDA graphs, or none", Told: "After the image's name (2.0 and later): `--cuda-graphs 1,2,4`, or 0 for none.", Cost: "slower answers to few requests"},
 			{Fix: "lower_mem_fraction", If: when.Not(earlyTGI), Title: "Or leave more of the card beside the KV cache", Told: "Before the image's name; unset it is 0.90 to 0.95 (2.3 and later):", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.85", Cost: "fewer tokens at a time"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),
-			lookAtCards,
 		},
 		Sources: []string{tgiCausal, tgiLauncher},
 	},

@@ -79,10 +79,14 @@ func mambaSlots(c *ledger.Case) map[string]string {
 func outsidePyTorch(c *ledger.Case) map[string]string {
 	f := c.F()
 	out := ledger.SizeOf(f.ProcessUsed) - ledger.SizeOf(f.Allocated) - ledger.SizeOf(f.ReservedUnallocated)
-	if f.ProcessUsed == nil || f.Allocated == nil || out < 4*units.GiB {
-		return map[string]string{"outside": ""}
+	figures := map[string]string{"outside": "", "unused": ""}
+	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes < c.Shortfall.Bytes {
+		figures["unused"] = c.Slack.String()
 	}
-	return map[string]string{"outside": units.Amount(out)}
+	if f.ProcessUsed != nil && f.Allocated != nil && out >= 4*units.GiB {
+		figures["outside"] = units.Amount(out)
+	}
+	return figures
 }
 
 // sglangMoreCards are about what SGLang keeps beside weights and KV pool.
@@ -148,7 +152,7 @@ var sglangMoreCards = []cause.Card{
 		Headline: "ran out of graphics memory on the log-probabilities of a prompt",
 		Means:    "A request asked for log-probabilities of its prompt. For those SGLang computes scores of every prompt token of a chunk with every word of the vocabulary, in 32 bit: {asked} was needed, {room} was left. Without them only the last token of a prompt is scored.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_batched_tokens", Title: "Ask for log-probabilities of the answer only", Told: "In the request `\"logprob_start_len\": -1` (in the OpenAI API no `echo`). If you need those of the prompt, lower `--chunked-prefill-size`, by which this piece shrinks in proportion:", Kind: "config", Text: "--chunked-prefill-size 1024", Cost: "slower long prompts"},
+			{Fix: "lower_max_batched_tokens", Title: "Ask for log-probabilities of the answer only", Told: "In the request `\"logprob_start_len\": -1` (in the OpenAI API no `echo`). If you need those of the prompt, lower `--chunked-prefill-size`, by which this piece shrinks in proportion.", Own: true, Cost: "slower long prompts"},
 			{Fix: "upgrade_version", If: func(c *ledger.Case) bool { return !era.Lacks(c, "sglang", "SGLANG_ENABLE_LOGITS_PROCESSER_CHUNK") }, Title: "Or have SGLang compute them in parts", Told: "November 2025 and later, before the start:", Kind: "env", Text: "export SGLANG_ENABLE_LOGITS_PROCESSER_CHUNK=1", Cost: "a little slower"},
 			sglangLess,
 		},
@@ -184,8 +188,9 @@ var sglangMoreCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory during its start",
 		Means:    "It failed before the server was ready, which loads weights, then allocates the KV cache pool, then captures CUDA graphs. `Load weight end` above it tells: without that line the weights are too large. {mine} of {total} is its own.[[ {outside} of that is outside PyTorch: communication between cards (DeepEP, symmetric memory), CUDA graphs or kernels' workspaces.]]",
+		Not:      "[[`expandable_segments`: only {unused} is reserved and unused.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08, until it starts; `server_args` in the first lines has the present value:", Kind: "config", Text: "--mem-fraction-static 0.75 --cuda-graph-max-bs 16", Cost: "a smaller KV pool"},
+			{Fix: "lower_mem_fraction", Title: "After `Load weight end`, lower `--mem-fraction-static`", Told: "By 0.08 at a time, until it starts.", Own: true, Cost: "a smaller KV pool"},
 			{Fix: "use_lower_quant", Title: "Before it, load smaller weights or use more cards", Told: "An FP8, AWQ or GPTQ checkpoint of the same model, or `--tp-size` with twice the cards.", Cost: "slight loss of quality"},
 			{Fix: "upgrade_version", Title: "If much is outside PyTorch, turn off what keeps it", Told: "As a test start without speculative decoding, DeepEP (`--moe-a2a-backend`) and `--enable-symm-mem`.", Cost: "slower"},
 		},
@@ -199,7 +204,7 @@ var sglangMoreCards = []cause.Card{
 		Not:      "A smaller `--chunked-prefill-size`: it needs graphics memory only.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Told: "\"Memory cgroup\": raise the container's limit (`docker run --memory`, in Kubernetes `resources.limits.memory`). Otherwise the machine was full: end what is large, or add swap.", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4", Cost: "a look is free"},
-			{Fix: "lower_mem_fraction", Title: "If CPU and GPU share one memory, lower `--mem-fraction-static`", Told: "So that 10 GB stay for system and compilers. Added to your start command:", Kind: "config", Text: "--mem-fraction-static 0.7", Cost: "a smaller KV pool"},
+			{Fix: "lower_mem_fraction", Title: "If CPU and GPU share one memory, lower `--mem-fraction-static`", Told: "So that 10 GB stay for system and compilers.", Own: true, Cost: "a smaller KV pool"},
 			{Fix: "lower_swap_space", Title: "Leave out what you set of `--cpu-offload-gb` and `--enable-hierarchical-cache`", Told: "Several ranks that load `.bin` files read each whole: take a checkpoint in `.safetensors`.", Cost: "more must fit on the card"},
 			{Fix: "add_swap", Title: "Or add swap for the load", Cost: "disk"},
 		},

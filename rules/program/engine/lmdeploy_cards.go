@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -45,7 +46,7 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 		out["bits"] = "Fewer bits: the weights are at 4 bit already."
 	}
 	if c.Model != nil && c.Model.Parameters > 0 && fourBits(c) {
-		out["fits"] = fmt.Sprintf("The weights are small: about %s at 4 bit.", units.Amount(c.Model.Parameters*6/10))
+		out["fits"] = fmt.Sprintf("The weights are about %s at 4 bit%s.", units.Amount(c.Model.Parameters*6/10), parts.VisionStays(c))
 	}
 	out["at16"], out["at4"], out["less_share"] = "", "", lmdeployLess(c)
 	if c.Model != nil && c.Model.Parameters > 0 && !fourBits(c) {
@@ -82,7 +83,7 @@ func fourBits(c *ledger.Case) bool {
 var (
 	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
 	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Lower `session_len` and `max_batch_size`", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
-	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Lower `session_len`", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
+	lmdeployBoth   = where(longSession, inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count` and `session_len`", "cache_max_entry_count=0.2, session_len=8192", "--cache-max-entry-count 0.2 --session-len 8192", "fewer tokens at a time; longer conversations are cut"))
 	lmdeployQuant  = where(when.Not(fourBits), cause.Cure{
 		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "About a quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",
@@ -118,7 +119,7 @@ var lmdeployCacheCards = []cause.Card{
 				return steps[len(steps)-1:]
 			}, Cost: "fewer tokens at a time"},
 			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_prefill_token_num`", Told: "Fewer prompt tokens are then computed at once (`api_server` has it since 0.6, 8192 unless set):", Steps: func(c *ledger.Case) []step.Step {
-				steps := lmdeployServer.Adds(launch.To("max_prefill_token_num", "2048"))(c)
+				steps := lmdeployServer.Adds(launch.AtMost("max_prefill_token_num", 2048))(c)
 				return steps[len(steps)-1:]
 			}, Cost: "slower long prompts"},
 			lmdeployQuant, lmdeploySmaller,
@@ -132,7 +133,10 @@ var lmdeployCacheCards = []cause.Card{
 		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",
 		Cures: []cause.Cure{
 			inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.4", "--cache-max-entry-count 0.4", "fewer tokens at a time"),
-			{Fix: "lower_max_batched_tokens", Title: "Lower `max_prefill_token_num`", Told: "In Python `PytorchEngineConfig(max_prefill_token_num=2048)` (4096 unless set, 8192 since 0.13); `lmdeploy serve api_server` has it since 0.6 (8192 unless set):", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `max_prefill_token_num`", Told: "In Python `PytorchEngineConfig(max_prefill_token_num=2048)` (4096 unless set, 8192 since 0.13); `lmdeploy serve api_server` has it since 0.6 (8192 unless set):", Steps: func(c *ledger.Case) []step.Step {
+				steps := lmdeployServer.Adds(launch.AtMost("max_prefill_token_num", 2048), launch.AtMost("max_batch_size", 16))(c)
+				return steps[len(steps)-1:]
+			}, Cost: "slower long prompts"},
 			lmdeployQuant,
 			lmdeploySplit,
 		},
@@ -188,7 +192,7 @@ var lmdeployCacheCards = []cause.Card{
 		Headline: "was refused graphics memory in TurboMind",
 		Means:    "The message names no size. TurboMind's KV cache takes a share of what is free after the weights[[ (here {share_here})]]; buffers[[ for a session of {long} tokens]], a vision model or another program have only the rest.[[ {fits}]] LMDeploy's FAQ recommends to lower that share for this error.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
-		Cures:    []cause.Cure{lmdeployShare, lmdeployLength, lmdeployOne, lmdeployFree, lmdeployQuant, lmdeployTorch},
+		Cures:    []cause.Cure{where(when.Not(longSession), lmdeployShare), lmdeployBoth, where(when.All(when.Not(longSession), when.Not(oneRequest)), lmdeployLength), lmdeployFree, lmdeployQuant, lmdeployTorch},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -21,11 +22,19 @@ var lmdeployServer = launch.Server{Command: "lmdeploy_command", Start: "lmdeploy
 func inLMDeploy(fix, title, python, flags, cost string) cause.Cure {
 	var set []launch.Choice
 	for words := strings.Fields(flags); len(words) > 1; words = words[2:] {
-		set = append(set, launch.To(strings.ReplaceAll(words[0][2:], "-", "_"), words[1]))
+		name := strings.ReplaceAll(words[0][2:], "-", "_")
+		if n, err := strconv.Atoi(words[1]); err == nil && name != "tp" {
+			set = append(set, launch.AtMost(name, n))
+			continue
+		}
+		set = append(set, launch.To(name, words[1]))
 	}
-	return cause.Cure{Fix: fix, Title: title, Cost: cost, Told: "In Python `TurbomindEngineConfig(" + python + ")` (or PytorchEngineConfig); after `lmdeploy chat` or `serve api_server` and the model:", Steps: func(c *ledger.Case) []step.Step {
+	return cause.Cure{Fix: fix, Title: title, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
 		steps := lmdeployServer.Adds(set...)(c)
-		return steps[len(steps)-1:]
+		if lmdeployServer.Logged(c) != nil {
+			return steps
+		}
+		return append([]step.Step{{Kind: "text", Text: "In Python `TurbomindEngineConfig(" + python + ")` (or PytorchEngineConfig); after `lmdeploy chat` or `serve api_server` and the model:"}}, steps[len(steps)-1:]...)
 	}}
 }
 

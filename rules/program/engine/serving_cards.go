@@ -235,8 +235,8 @@ var AphroditeCards = []cause.Card{{
 	Means:    "Weights and KV cache take their share of the card (0.9 or 0.92 unless set) at the start and keep it; what a step computes has only the rest.[[ {asked} was needed, {room} was left.]] Samplers sort all logits of all running requests, so many requests at once need most.",
 	Not:      "A shorter context alone: the cache keeps its share.",
 	Cures: []cause.Cure{
-		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "Added to `aphrodite run`; on a desktop card 0.85:", Kind: "config", Text: "--gpu-memory-utilization 0.85", Cost: "a smaller cache"},
-		{Fix: "lower_max_num_seqs", Title: "Or serve fewer requests at a time", Told: "256 unless set, on some large cards 1024:", Kind: "config", Text: "--max-num-seqs 32", Cost: "others wait"},
+		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Own: true, Cost: "a smaller cache"},
+		{Fix: "lower_max_num_seqs", Title: "Or serve fewer requests at a time", Told: "256 unless set, on some large cards 1024.", Own: true, Cost: "others wait"},
 		{Fix: "use_lower_quant", Title: "Or load fewer bits", Told: "A GGUF, EXL3 (before 2026 EXL2), AWQ or GPTQ checkpoint of the same model.", Cost: "slight loss of quality"},
 	},
 	Sources: []string{"https://github.com/aphrodite-engine/aphrodite-engine/blob/main/aphrodite/engine/args_tools.py", "aphrodite/engine/arg_utils.py"},

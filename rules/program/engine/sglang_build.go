@@ -10,7 +10,7 @@ import (
 )
 
 // sglangStored are weights that are small on disk already.
-var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load. Or the next smaller model, or twice the `--tp-size`.", Cost: "slight loss of quality"}
+var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load.", Cost: "slight loss of quality"}
 
 // sglangBuilds: the pasted traceback ends where a default device is applied.
 func sglangBuilds(c *ledger.Case) bool {

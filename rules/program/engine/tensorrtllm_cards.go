@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -125,8 +126,19 @@ func trtRanks(c *ledger.Case) map[string]string {
 
 // trtShares are what the cache asks for: nine tenths of what is free, or less.
 func trtShares(c *ledger.Case) map[string]string {
-	return map[string]string{"nine": part(c.F().Free, 0.9), "seven": part(c.F().Free, 0.7)}
+	out := map[string]string{"nine": part(c.F().Free, 0.9), "seven": part(c.F().Free, 0.7), "roomy": ""}
+	if trtRoomy(c) {
+		out["roomy"] = c.Free.String()
+	}
+	return out
 }
+
+// trtRoomy: half of the card was free.
+func trtRoomy(c *ledger.Case) bool {
+	return c.Free.Has() && c.Total.Has() && c.Free.Bytes*2 > c.Total.Bytes
+}
+
+var trtFirstError = cause.Cure{Fix: "upgrade_version", Title: "Look for the first error, then update TensorRT-LLM", Told: "`grep -n -i -m5 -E 'error|out of memory' LOG` finds the refusal above this report. A script or harness that starts it: print the settings that reach `KvCacheConfig`. The estimate of the share changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"}
 
 var trtFewer = cause.Cure{
 	Fix: "lower_batch_size", Title: "Lower `--max_batch_size` and `--max_num_tokens`",
@@ -238,11 +250,12 @@ var trtEngineCards = []cause.Card{
 	{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: trtShares,
-		Headline: "did not start: the KV cache did not fit into what is free",
+		Headline: "did not start: its KV cache was refused[[, with {roomy} of {total} free]]",
 		Means:    "The weights are loaded.[[ By default the KV cache takes nine tenths of what is free, which would be {nine} of {free}; what was set here the report does not show.]] The report shows only what was free before; the refusal itself, with its reason, stands higher up. It may be that another rank or program took memory in between, that the driver refused one piece that large or memory that is pinned in RAM, or that this version estimates the share wrongly.",
 		Cures: []cause.Cure{
+			where(trtRoomy, trtFirstError),
 			{Fix: "lower_mem_fraction", Title: "Lower `free_gpu_memory_fraction`", Told: "[[That asks for {seven}. ]]If a lower value fails in the same way, it is not the share: look at the first error of the first rank. In Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; added to `trtllm-serve`:", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
-			{Fix: "upgrade_version", Title: "Look for the first error, then update TensorRT-LLM", Told: "`grep -n -i -m5 -E 'error|out of memory' LOG` finds the refusal above this report. A script or harness that starts it: print the settings that reach `KvCacheConfig`. The estimate of the share changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			where(when.Not(trtRoomy), trtFirstError),
 			{Fix: "lower_batch_size", Title: "Or lower `--max_batch_size` and `--max_num_tokens`", Kind: "config", Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait"},
 		},
 		Sources: []string{trtCreator, trtIssues + "5872"},
@@ -280,19 +293,16 @@ var trtEngineCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.5.0/examples/llama/build.py", trtIssues + "346"},
 	},
-	parts.Building,
+	parts.Building, parts.EngineWeights,
 	{
 		ID: "tensorrt-llm/engine", Kinds: []fact.Kind{fact.TRTEngine},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory for an engine",
 		Means:    "TensorRT allocates the weights of an engine in one piece, and in another the working memory for the largest shapes that it was built for.[[ {asked} was refused: if that is about the size of the engine file (\"Loaded engine size\"), it was the weights.]] The log shows neither the card's size nor what was on it.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check what holds the card", Told: "End what is yours, then try again. In Triton also check for a second instance (`instance_group`) or another model with the same engine.", Kind: "shell", Text: look, Cost: "free"},
-			{Fix: "lower_batch_size", Title: "If it was not the weights, build for smaller shapes", Ways: []cause.Way{
-				{For: "TensorRT-LLM", Text: "`trtllm-build --max_batch_size 8 --max_num_tokens 2048 --max_seq_len 4096`."},
-				{For: "trtexec or ONNX Runtime", Text: "smaller `--maxShapes`, batch 1, and `--memPoolSize=workspace:2048` (MiB; `trt_max_workspace_size` in ONNX Runtime, in bytes)."},
-			}, Cost: "larger inputs are refused"},
-			{Fix: "half_precision", Title: "If it was the weights, build with fewer bits", Told: "A language model: `--use_weight_only` for `convert_checkpoint.py` (8 bit, half of 16). trtexec: `--fp16`, half of 32.", Cost: "little quality"},
+			{Fix: "kill_stale_process", Title: "Check what holds the card", Told: "End what is yours, then try again.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "lower_batch_size", Title: "If it was not the weights, build for smaller shapes", Kind: "text", Text: "`trtllm-build --max_batch_size 8 --max_num_tokens 2048 --max_seq_len 4096`.", Cost: "larger inputs are refused"},
+			{Fix: "half_precision", Title: "If it was the weights, build with fewer bits", Told: "`--use_weight_only` for `convert_checkpoint.py`, then build again: 8 bit, half of 16.", Cost: "little quality"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/tensorrt_llm/commands/build.py"},
 	},

@@ -45,28 +45,29 @@ var TGI = program.Program{
 		cause.BatchTooLarge: {
 			{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: when.Not(TGITiny)},
 			{Fix: "upgrade_version", Fit: cause.MayHelp, If: tgiWarmup},
-			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Not(TGITiny)},
-			{Fix: "multi_gpu", Fit: cause.MayHelp},
-			{Fix: "use_lower_quant", Fit: cause.LastResort},
+			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Not(tgiWarmup)}, // the trial batch has as many tokens
+			{Fix: "multi_gpu", Fit: cause.MayHelp, If: when.Not(tgiLongTrial)},
+			{Fix: "use_lower_quant", Fit: cause.LastResort, If: when.Not(tgiLongTrial)},
 		},
-		cause.BudgetMisconfigured: {{Fix: "enforce_eager", Fit: cause.MayHelp}, {Fix: "lower_max_batched_tokens", Fit: cause.MayHelp}, {Fix: "use_lower_quant", Fit: cause.LastResort}},
-		cause.SoftwareBug:         {{Fix: "upgrade_version", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.MayHelp}},
-		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures, If: when.Not(tgiQuantised)}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}},
+		cause.BudgetMisconfigured: {{Fix: "enforce_eager", Fit: cause.MayHelp}, {Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.Not(tgiCapture)}, {Fix: "use_lower_quant", Fit: cause.LastResort, If: when.Not(tgiCapture)}},
+		cause.SoftwareBug:         {{Fix: "upgrade_version", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.MayHelp, If: when.Not(tgiLongTrial)}},
+		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures, If: when.Not(when.Any(tgiQuantised, tgiLongTrial, tgiCapture))}, {Fix: "multi_gpu", Fit: cause.Helps, If: when.Not(tgiLongTrial)}, {Fix: "use_smaller_model", Fit: cause.Helps, If: when.Not(when.Any(tgiLongTrial, tgiCapture))}},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		// In the warm-up every piece of a layer is linear in the tokens.
 		"lower_max_batched_tokens": TokensUnless(func(c *ledger.Case) bool {
-			return c.Phase != "warmup" || ledger.IntSetting(c, "max_batch_total_tokens") > 0
+			return c.Phase != "warmup" || tgiTotal(c)
 		}),
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"lower_max_batched_tokens": func(c *ledger.Case) []step.Step {
-			if ledger.IntSetting(c, "max_batch_total_tokens") > 0 {
-				return tgiServer.Adds(launch.Divided("max_batch_total_tokens", 0, launch.Half))(c) // what TGI computes by itself since 1.0
+			if tgiTotal(c) {
+				return tgiServer.Adds(launch.Divided("max_batch_total_tokens", 0, launch.Half))(c)
 			}
 			prefill := launch.Divided("max_batch_prefill_tokens", 4096, TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).Value)
-			return tgiServer.Adds(prefill, launch.To(inputLimit(c), strconv.Itoa(n/2)), launch.To("max_total_tokens", strconv.Itoa(n)))(c)
+			input, total := tgiLimits(c, n)
+			return tgiServer.Adds(prefill, launch.To(inputLimit(c), strconv.Itoa(input)), launch.To("max_total_tokens", strconv.Itoa(total)))(c)
 		},
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return tgiServer.Adds(launch.To(inputLimit(c), "1024"), launch.To("max_total_tokens", "2048"))(c)
@@ -81,6 +82,7 @@ var TGI = program.Program{
 
 var tgiServer = launch.Server{
 	Command: "tgi_command",
+	Aliases: map[string]string{"--max-input-length": "max_input_tokens", "--max-input-tokens": "max_input_length"}, // the launcher refuses both together
 	Repeats: []string{"quantize", "num_shard"},
 	Dumps:   true,
 	Start:   "text-generation-launcher --model-id",
@@ -94,6 +96,18 @@ var LoRAX = program.Program{
 	Like:    []*program.Program{&TGI},
 	Sources: program.Sources{"lorax/launcher/src/main.rs": "--cuda-memory-fraction --max-batch-prefill-tokens --max-input-length --max-total-tokens --quantize --adapter-memory-fraction --max-active-adapters"},
 	Cards:   loraxCards,
+}
+
+// tgiLimits are the limits of a request under so many prompt tokens: prompts not
+// above them, answers as long as now, but no longer than that: the trial batch
+// has a cache for both.
+func tgiLimits(c *ledger.Case, prefill int) (input, total int) {
+	now, all := ledger.IntSetting(c, "max_input_length", "max_input_tokens"), ledger.IntSetting(c, "max_total_tokens")
+	if now <= 0 || all <= now {
+		return prefill / 2, prefill
+	}
+	input = min(now, prefill)
+	return input, input + min(all-now, prefill)
 }
 
 // inLoRAX: it has the older name of a limit.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -38,7 +39,13 @@ func tgiFew(c *ledger.Case) bool {
 
 // tgiBatch are the tokens of the trial batch.
 func tgiBatch(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": ""}
+	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": "", "at16": "Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, quantise them first.", "ignored": ""}
+	if each, ok := tgiEach(c); ok && ledger.AlreadyQuantised(c) == "" {
+		out["at16"] = fmt.Sprintf("At 16 bit the weights are about %s on each card%s.", units.Amount(each), map[bool]string{false: ": if that nearly fills it, quantise them first"}[tgiLongTrial(c)])
+	}
+	if n := ledger.IntSetting(c, "max_batch_total_tokens"); n > 0 && !tgiTotal(c) {
+		out["ignored"] = fmt.Sprintf("A lower `--max-batch-total-tokens` (%d here): for models with flash attention TGI works that out itself and ignores yours.", n)
+	}
 	if c.Others.Has() && c.Others.Bytes > 1<<30 {
 		out["beside"] = c.Others.String()
 	}
@@ -60,14 +67,30 @@ func tgiBatch(c *ledger.Case) map[string]string {
 var (
 	tgiFewer = where(when.Not(tgiTotal), as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused"))
 	tgiCache = where(tgiTotal, as("lower_max_batched_tokens", "Lower `--max-batch-total-tokens`", "It is the KV cache that is reserved. A request's `--max-total-tokens` must not be above it.", "fewer tokens at a time"))
-	tgiQuant = where(when.Not(tgiQuantised), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
+	tgiQuant = where(when.All(when.Not(tgiQuantised), when.Not(tgiLongTrial)), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
 	// tgiSmaller is for weights that are at 4 or 8 bit already.
 	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: take the next smaller one of the family.", "lower quality"))
-	tgiSplit   = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards")
+	tgiSplit   = where(when.Not(tgiLongTrial), as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards"))
 )
 
-// tgiTotal: the step lowers the tokens of the whole batch, which are set.
-func tgiTotal(c *ledger.Case) bool { return ledger.IntSetting(c, "max_batch_total_tokens") > 0 }
+// tgiEach is what the weights take on each card at 16 bit, by the model's name.
+func tgiEach(c *ledger.Case) (int64, bool) {
+	w, ok := ledger.WeightsIn(c, "bf16")
+	return w / int64(max(1, ledger.IntSetting(c, "num_shard"))), ok && w > 0
+}
+
+// tgiLongTrial: the trial batch is four times the default and more, and weights
+// spread over several cards are small beside it.
+func tgiLongTrial(c *ledger.Case) bool {
+	each, ok := tgiEach(c)
+	return c.Root(fact.TGIWarmup) && ledger.IntSetting(c, "max_batch_prefill_tokens") >= 16384 && ok && each < 16*units.GiB
+}
+
+// tgiTotal: the message is about the tokens of the whole batch. Since 1.0 models
+// with flash attention ignore that limit (backends/v3/src/lib.rs).
+func tgiTotal(c *ledger.Case) bool {
+	return when.Fact("tgi_total_tokens")(c) && ledger.IntSetting(c, "max_batch_total_tokens") > 0
+}
 
 // tgiQuantised: the log shows weights of 4 bit, by an argument or the name.
 func tgiQuantised(c *ledger.Case) bool {
@@ -128,7 +151,7 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {beside} of the card is another shard's or program's.]]",
-		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
+		Not:      "[[{ignored}]]",
 		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
 		Sources:  []string{tgiCausal, tgiIssues + "563"},
 	}
@@ -168,9 +191,9 @@ var tgiCards = []cause.Card{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, start with the second step.[[ {any_error}]]",
-		Not:      "Fewer concurrent requests: the trial batch depends on the tokens.",
-		Cures:    []cause.Cure{tgiFewer, tgiCache, tgiQuant, tgiSplit, tgiSmaller},
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. {at16}[[ {any_error}]]",
+		Not:      "[[{ignored}]]",
+		Cures:    []cause.Cure{tgiFewer, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
 	{
@@ -202,7 +225,7 @@ var tgiCards = []cause.Card{
 		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
 		Headline: "ran out of graphics memory on a request",
 		Means:    "After its warm-up TGI gives nearly all free memory to the KV cache, so that usually a tenth of the card or less is left for requests. This one needed {asked}; {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, which points to fragmentation.]] Long prompts, `best_of` and log-probabilities need more than the trial batch.",
-		Not:      "`--max-batch-total-tokens`: for most models TGI computes it itself and ignores yours.",
+		Not:      "[[{ignored}]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),

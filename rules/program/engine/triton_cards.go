@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -25,7 +27,7 @@ var inTriton = cause.Card{
 	ID: "tensorrt-llm/in-triton", Kinds: []fact.Kind{fact.TRTRuntime}, If: func(c *ledger.Case) bool { return c.Failure.Stage != "pinned" }, Said: []string{"create instance", "backend_model", "modelInstanceState", "ModelInstanceState"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "could not create an instance of its engine in Triton: graphics memory ran out",
-	Means:    "An instance allocates the engine's weights, buffers for `max_batch_size` x beams x length, and a KV cache of nine tenths of what is free (some versions 0.85). The log does not show which of them was refused, nor what else is on the card. Each further instance needs all of it again.",
+	Means:    "An instance allocates the engine's weights, buffers for `max_batch_size` x beams x length, and a KV cache of nine tenths of what is free (some versions 0.85). Each further instance needs all of it again.",
 	Cures: []cause.Cure{
 		{Fix: "lower_mem_fraction", Title: "Lower `kv_cache_free_gpu_mem_fraction`", Told: "In `tensorrt_llm/config.pbtxt`; what is unset there is 0.9. An engine that runs outside Triton fails in it for this, or for a second instance:", Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.5\" } }", Cost: "fewer tokens at a time"},
 		{Fix: "kill_stale_process", Title: "Check that the cards are empty before the start", Told: "End an earlier server (`kill PID`). An engine for several ranks (`--world_size`) must then show one `tritonserver` on each card.", Kind: "shell", Text: look, Cost: "free"},
@@ -36,7 +38,7 @@ var inTriton = cause.Card{
 }
 
 // TritonCards are what is known of messages of Triton's backends.
-var TritonCards = []cause.Card{
+var TritonCards = append(slices.Clip(parts.TritonKilled), []cause.Card{
 	tritonShm, parts.CUDAPool,
 	{
 		ID: "triton-server/python-load", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to initialize Python stub", "creating server: Internal - failed to load all models"}, If: ledger.FillsAlone,
@@ -63,7 +65,7 @@ var TritonCards = []cause.Card{
 		},
 		Sources: []string{ftBackend + "/blob/main/docs/gpt_guide.md", ftBackend + "/blob/main/all_models/gpt/fastertransformer/config.pbtxt", tritonModels},
 	},
-}
+}...)
 
 // TritonSteps are fixes as Triton's operators apply them.
 var TritonSteps = map[string]func(*ledger.Case) []step.Step{

@@ -29,8 +29,8 @@ var koboldCards = []cause.Card{
 		Not:   "A smaller text model, fewer GPU layers: neither is what was being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update KoboldCpp", Told: "1.99.4 or later; 1.98 worked, too.", Cost: "a download"},
-			{Fix: "use_smaller_model", Title: "Or start without the speech model", Told: "Leave out `--ttsmodel` (Audio tab: TTS Model), or choose another one. Whisper (`--whispermodel`) and pictures (`--sdmodel`) are further models that take memory beside the text model.", Cost: "it does not speak"},
-			as("close_other_apps", "Close programs that use RAM", "free"),
+			{Fix: "use_smaller_model", Title: "Or start without the speech model", Told: "Leave out `--ttsmodel` (Audio tab: TTS Model), or choose another one.", Cost: "it does not speak"},
+			{Fix: "close_other_apps", If: when.Not(speechTooMuch), Title: "Close programs that use RAM", Cost: "free"},
 		},
 		Sources: []string{"https://github.com/LostRuins/koboldcpp/issues/1750", "https://github.com/LostRuins/koboldcpp/issues/1749", "https://github.com/mmwillet/TTS.cpp/issues/103"}, Solved: 1,
 	},
@@ -78,11 +78,14 @@ var koboldCards = []cause.Card{
 
 // speech says that what a small speech model asks for is far more than it needs.
 func speech(c *ledger.Case) map[string]string {
-	if c.Asked.Has() && c.Asked.Bytes >= 4*units.GiB {
+	if speechTooMuch(c) {
 		return map[string]string{"much": units.Amount(c.Asked.Bytes)}
 	}
 	return nil
 }
+
+// speechTooMuch: no speech model needs so much.
+func speechTooMuch(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes >= 4*units.GiB }
 
 // Settings of LM Studio that several cards name.
 var (

@@ -118,12 +118,6 @@ func Tegra(c *ledger.Case) bool {
 	return strings.Contains(name, "orin") || strings.Contains(name, "xavier") || strings.Contains(name, "thor") || strings.Contains(name, "tegra")
 }
 
-// DropCaches frees what a Jetson's driver does not take back by itself.
-var DropCaches = cause.Cure{
-	Fix: "close_other_apps", Title: "Free the file cache and the desktop's memory", Cost: "free; files are read again",
-	Kind: "text", Text: "`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`, then start it again at once. On a Jetson the GPU can take only memory that is really free, and Linux fills that with files. Without the desktop (`sudo systemctl isolate multi-user.target`) there is 1 to 2 GB more.",
-}
-
 // noExpertsOption: the build is of 2024 or older, before --n-cpu-moe (August
 // 2025) and -ot (April 2025).
 func noExpertsOption(c *ledger.Case) bool {
@@ -158,17 +152,6 @@ func textSteps(c *ledger.Case) []step.Step {
 		return []step.Step{d.Step(c, fmt.Sprintf("-c %d -b %[1]d -ub %[1]d", BatchToTry(c)))}
 	}
 	return llamaSteps["lower_ubatch"](c)
-}
-
-// raiseShare gives graphics without memory of their own more of the RAM. On
-// Linux amdgpu maps up to half of it (GTT), as TTM's limit of pages of 4 KiB says.
-var raiseShare = cause.Cure{Fix: "raise_memory_limit", Title: "Give the GPU a larger share of the RAM", Cost: "less RAM for programs", Steps: shareSteps}
-
-func shareSteps(c *ledger.Case) []step.Step {
-	if c.Windows() {
-		return []step.Step{{Kind: "text", Text: "AMD Software, Performance, Tuning: Variable Graphics Memory; or in the BIOS: UMA frame buffer size. Restart."}}
-	}
-	return []step.Step{{Kind: "text", Text: "Kernel options `ttm.pages_limit=N ttm.page_pool_size=N`, N in pages of 4 KiB (15728640 is 60 GiB; leave 4 GiB or more of the RAM), in GRUB_CMDLINE_LINUX_DEFAULT of /etc/default/grub; `sudo update-grub`, restart. The BIOS' UMA frame buffer size can stay small."}}
 }
 
 // amdShares: graphics of AMD's, whose share of the RAM can be set.

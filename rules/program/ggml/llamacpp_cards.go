@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -207,7 +208,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of the Mac's GPU memory, most of which the weights take",
-		Means: "It loaded, and then a Metal command ran out of memory: the weights take most of the {limit} that macOS lets the GPU use, and KV cache and working memory come on top.",
+		Means: "It loaded, and then a Metal command ran out of memory[[: its buffers were {mine} by then]]. macOS lets the GPU use {limit}; most of what it holds are the weights.",
 		Cures: []cause.Cure{
 			where(contextIsEnough, as("lower_context", "Shorten the context", "shorter conversations")),
 			where(when.All(contextIsEnough, when.Not(dialect.QuantisedCache)), as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality")),
@@ -274,12 +275,12 @@ func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
 		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
 		Cures: []cause.Cure{
-			where(Tegra, DropCaches),
-			where(when.All(overShare, amdShares), raiseShare),
+			where(Tegra, touch.DropCaches),
+			where(when.All(overShare, amdShares), touch.RaiseShare),
 			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
 			smallerQuant, smallerInstead,
 			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
-			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), raiseShare),
+			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), touch.RaiseShare),
 			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -141,14 +142,14 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ollama/ollama/issues/11265"},
 	},
 	{
-		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
+		ID: "llama.cpp/weights", Kinds: refused, If: when.All(device("weights"), above(1)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the model's weights did not fit on {gpu}",
-		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{pieces} ]][[{doubt} ]][[{close} ]]KV cache and working memory come on top.",
+		Means: "{weighed}",
 		Not:   "A shorter context or smaller batch alone: the weights were refused before either counted.",
 		Cures: []cause.Cure{
 			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "`-ngl 99 --cpu-moe` puts the experts of all layers into RAM (`--n-cpu-moe N`: of the first N). RAM then has to hold nearly the whole file. Most models this large are such a mixture.", "slower than all on the GPU, faster than whole layers in RAM")),
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
-			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast"),
+			belowCards(as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast")),
 			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "Run `{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free")),
 		},
 		Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/common/arg.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
@@ -172,13 +173,13 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)), Figures: numbers,
+		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), above(1), when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
-		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
+		Means: "The weights are in place[[; {left} was left on {gpu}, {short} too little]].[[ The cache is made for {context} tokens ({kib} per token).]] [[{unset} ]]The cache is reserved whole at the start, even if no conversation gets that long.",
 		Cures: []cause.Cure{
 			where(windowWhole, does("lower_context", "Leave out `--swa-full`", "text", "The layers of this model that look back over a short window then keep that window only, not all tokens: the cache shrinks to a fraction. If it still fails, shorten `-c` too.", "an earlier prompt is reused less")),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
-			{Fix: "balance_split", If: when.All(books.LargestShare, func(c *ledger.Case) bool { return dialect.Of(c).Settings["balance_split"] != "" }), Title: "Give {gpu} fewer layers, if the others have room: `-ts`", Told: "It was to hold {asked} of the cache, the others {kvOthers} each.[[ {shareHow}]]", Cost: "a few trials", Kind: "text", Text: "`{look}` after a start with a short context shows which can take more."},
+			{Fix: "balance_split", If: when.All(books.LargestShare, func(c *ledger.Case) bool { return dialect.Of(c).Settings["balance_split"] != "" }), Title: "Give {gpu} fewer layers, if the others have room: `-ts`", Told: "It was to hold {asked} of the cache, the others {kvOthers} each: it has more layers.[[ {shareHow}]]", Cost: "a few trials", Kind: "text", Text: "`-ts` takes a number for each GPU of the list, in its order; a smaller one means fewer layers."},
 			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Use an 8-bit KV cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
 			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Each layer takes its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
@@ -309,12 +310,14 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on {gpu} while it computed",
-		Means: "Usually the model is loaded by then, and the GPU has too little left for the temporary buffers of the computation; or another program took memory since. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load.",
+		Means: "As a rule the model is loaded by then, and what failed is a temporary buffer of the computation. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load, otherwise another program took memory since.",
 		Cures: []cause.Cure{
 			keepMoreFree,
-			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
+			where(when.Not(dialect.MayFit), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
+			where(dialect.MayFit, told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "A build since December 2025 that is started without `-ngl` chooses them itself: `--fit-target 2048` then keeps 2 GiB free.", "slightly slower")),
+			told("lower_ubatch", "Lower the physical batch size", "Temporary buffers grow with the tokens of a step.", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
-			freeCard,
+			where((*ledger.Case).Windows, freeCard),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
@@ -347,8 +350,7 @@ func oldVulkan(c *ledger.Case) bool {
 	return onVulkan(c) && dialect.Said(c, []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model"})
 }
 
-// largestCard is more than a card of a workstation holds.
-const largestCard = 64 * units.GiB
+const largestCard = load.LargestCard
 
 // aboveCards and belowCards bind a cure to what was asked for in one piece.
 func aboveCards(cure cause.Cure) cause.Cure {

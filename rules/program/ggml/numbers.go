@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -85,6 +86,7 @@ func numbers(c *ledger.Case) map[string]string {
 	case "kv":
 		out["unset"] = ownLength(c, b)
 	}
+	out["weighed"] = load.Weighed(c, out)
 	return out
 }
 
@@ -194,6 +196,9 @@ func longestIn8Bit(b budget) int64 {
 // cacheIn8BitSteps sets the 8-bit cache, with the context that fits then.
 func cacheIn8BitSteps(c *ledger.Case) []step.Step {
 	d := dialect.Of(c)
+	if c.Says("gpustack") && unevenHeads(c) {
+		return []step.Step{{Kind: "text", Text: "Edit Model, Advanced, Backend Parameters: `--cache-type-k=q8_0`."}}
+	}
 	if unevenHeads(c) {
 		return []step.Step{d.Step(c, "-ctk q8_0")}
 	}

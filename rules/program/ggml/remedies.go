@@ -16,7 +16,9 @@ var llamaRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
 		{Fix: "moe_cpu_offload", Fit: cause.Foremost, If: when.All(mixtureOfExperts, stage("weights"))},
 		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Not(when.Any(onMetal, transcribes))},
-		{Fix: "use_lower_quant", Fit: cause.Cures},
+		{Fix: "use_lower_quant", Fit: cause.Cures, If: func(c *ledger.Case) bool {
+			return c.Asked.Bytes <= largestCard || stage("kv")(c) || stage("compute")(c)
+		}},
 		{Fix: "fewer_gpu_layers", Fit: cause.Helps, If: onMetal},
 		{Fix: "lower_ubatch", Fit: cause.Helps, If: scratchPool},
 		{Fix: "raise_memory_limit", Fit: cause.Helps, If: onMetal},

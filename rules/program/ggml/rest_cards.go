@@ -110,12 +110,11 @@ var restCards = []cause.Card{
 	{
 		ID: "llama.cpp/request-refused", Kinds: ofGGML, If: when.All(onGPU, when.In("inference")), Figures: numbers,
 		Headline: "ran out of GPU memory at a request",
-		Means:    "The model was loaded; then the work on a prompt or answer needed more[[: {asked}]]. That working memory grows with prompt and batch size, and the GPU had too little left beside weights and cache. Other programs on the GPU count as well.",
+		Means:    "The model was loaded; then the work on a prompt or answer needed more[[: {asked}]]. That working memory grows with prompt and batch size, and the GPU had too little left beside weights and cache.",
 		Cures: []cause.Cure{
-			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
 			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
-			freeCard,
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},

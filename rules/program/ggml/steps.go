@@ -89,6 +89,9 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	set := fmt.Sprintf(d.Settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
 	case !LayersKnown(c) && !softwareDevice(c):
+		if c.Asked.Bytes > largestCard && d.Kind == "shell" {
+			return []step.Step{dialect.Unset}
+		}
 		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
 			return []step.Step{d.Halve()}
 		}

@@ -110,6 +110,7 @@ var remedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
 		{Fix: "lower_context", Fit: cause.Foremost, If: when.Root(fact.GGMLMetal)},
 		{Fix: "lower_parallel", Fit: cause.Cures, If: when.All(when.Root(fact.GGMLMetal), func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) })},
+		{Fix: "use_lower_quant", Fit: cause.Foremost, If: hasTagOf4},
 		{Fix: "use_smaller_model", Fit: cause.Cures},
 		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Not(when.Root(fact.GGMLMetal))},
 		{Fix: "fewer_gpu_layers", Fit: cause.MayHelp, If: when.Root(fact.GGMLMetal)},

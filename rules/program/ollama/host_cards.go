@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -80,7 +81,7 @@ var hostCards = []cause.Card{
 		Means: "The {card} has no memory of its own: model, context, desktop, other programs and the file cache share its RAM. What is listed as free for the GPU includes the file cache, which the driver does not always get.",
 		Not:   "GPU settings of a PC, or a larger page file: a Jetson's GPU cannot use swap.",
 		Cures: []cause.Cure{
-			ggml.DropCaches,
+			touch.DropCaches,
 			says("use_smaller_model", "Use a smaller model", "On 8 GB: 3B to 4B at 4 bit (`ollama run llama3.2:3b`); on 16 GB 8B.", "lower quality"),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", layers),

@@ -123,6 +123,7 @@ var (
 	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Keep {gib} GiB of the GPU out of Ollama's plan", "A few layers then run on the CPU.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
 	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Put fewer layers on the GPU[[: {keep} instead of {of}]]", "", "slower", layers))
 	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
+	smallLack  = func(c *ledger.Case) bool { return ledger.Requested(c) > 0 && ledger.Requested(c) < 2*units.GiB } // a few layers make up for it
 	update     = as("upgrade_version", "Update Ollama", "a download")
 	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality; needs flash attention", steps["quantize_kv_cache"])
 	otherSize  = as("use_smaller_model", "Use a smaller model", "lower quality")
@@ -131,7 +132,7 @@ var (
 func shortAndSmall(c *ledger.Case) []step.Step {
 	n, of := ggml.ContextToTry(c)
 	if of == 0 && explained(c, "tokens") == 0 { // defaults were 2048 and 4096
-		return append([]step.Step{told("Halve `num_ctx` where a Modelfile, a front end or your request sets it, and lower the batch:")}, modelfile(c, fmt.Sprintf("num_batch %d", fewAtOnce(c)))...)
+		return append([]step.Step{told("A front end's or request's own `num_ctx` overrides this: lower it there.")}, modelfile(c, "num_ctx 2048", fmt.Sprintf("num_batch %d", fewAtOnce(c)))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n), fmt.Sprintf("num_batch %d", fewAtOnce(c)))
 }
@@ -320,7 +321,7 @@ var loadCards = []cause.Card{
 		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
 		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + strings.TrimSpace(tightPlan),
-		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
+		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, either(smallLack, update), either(when.Not(smallLack), otherSize)},
 		Sources: []string{"ollama/envconfig/config.go", threads + "8471"},
 	},
 	{

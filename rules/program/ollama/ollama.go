@@ -4,6 +4,7 @@ package ollama
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -82,7 +84,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 		return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}}
 	},
 	"use_smaller_model": smaller,
-	"use_lower_quant":   step.Paste("text", "Choose a tag of the model with fewer bits on ollama.com/library (`...-q4_K_M`; the plain tags usually are that already), and `ollama run` it."),
+	"use_lower_quant":   lowerTag,
 	"use_mmap":          step.Paste("text", "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."),
 	"raise_memory_limit": func(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", limitGiB(c))}}
@@ -90,6 +92,28 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 	"close_other_apps": func(c *ledger.Case) []step.Step {
 		return lookThen(c, "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
 	},
+}
+
+// manyBits ends the tag of a file of more than 4 bits.
+var manyBits = regexp.MustCompile(`-(?:q[568]_[0-9a-zA-Z_]+|q4_[01]|fp16|f16|bf16)$`)
+
+// tagOf4 is the same model at 4 bit, "" where the log's tag does not say that it is
+// larger. The library has the formats of a size beside each other.
+func tagOf4(c *ledger.Case) string {
+	name := named(c)
+	if name == "MODELNAME" || !strings.Contains(name, ":") || !manyBits.MatchString(name) {
+		return ""
+	}
+	return manyBits.ReplaceAllString(name, "-q4_K_M")
+}
+
+func hasTagOf4(c *ledger.Case) bool { return tagOf4(c) != "" }
+
+func lowerTag(c *ledger.Case) []step.Step {
+	if tag := tagOf4(c); tag != "" {
+		return []step.Step{{Kind: "shell", Text: "ollama run " + quote.Shell(tag)}}
+	}
+	return []step.Step{told("Choose a tag of the model with fewer bits on ollama.com/library (`...-q4_K_M`; the plain tags usually are that already), and `ollama run` it.")}
 }
 
 func restart(c *ledger.Case) []step.Step {
@@ -138,7 +162,7 @@ func smaller(c *ledger.Case) []step.Step {
 		return []step.Step{told("Up to about %dB at 4 bit fits in %s with a short context, for example:", s.params, units.Amount(have)), {Kind: "shell", Text: "ollama run " + s.tag}}
 	}
 	if family, _, _ := strings.Cut(named(c), ":"); family != "MODELNAME" && !strings.Contains(family, "/") {
-		return []step.Step{told("Its smaller sizes are listed on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
+		return []step.Step{told("Smaller sizes, if the family has them, are on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
 	}
 	return []step.Step{told("Choose a smaller size of the family on ollama.com/library (a tag like `:4b` or `:8b`; the plain tags are 4 bit): it needs its file's size and 1 to 2 GB more. `ollama list` shows the sizes of what you have.")}
 }

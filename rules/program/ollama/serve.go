@@ -120,7 +120,7 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 		return []step.Step{told("`sudo systemctl edit ollama`, add these lines, save, then `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
-		told("Linux: `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`. Windows: `setx NAME VALUE`. Mac: `launchctl setenv NAME VALUE`. Docker: `-e NAME=VALUE`."),
+		told("On Linux by `sudo systemctl edit ollama` (`Environment=\"NAME=VALUE\"` below `[Service]`), on Windows by `setx NAME VALUE`, %sin Docker by `-e NAME=VALUE`.", map[bool]string{true: "on a Mac by `launchctl setenv NAME VALUE`, "}[c.Backend == "metal" || c.Backend == ""]),
 		{Kind: "config", Text: "# environment of the Ollama server, then restart it\n" + each("", "")},
 	}
 }
@@ -185,9 +185,9 @@ func layers(c *ledger.Case) []step.Step {
 	}
 	keep, of := kept(c)
 	if of == 0 {
-		return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded 29/33` or `layers.offload=29`). Take about 15 %% off that number and write it in place of 20; lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
+		return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama took by itself, and lower it until it runs; `%s` shows that number (`offloaded 29/33` or `layers.offload=29`).", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama took by itself: of %d that leaves %d (`PARAMETER num_gpu %[2]d`), and lower it until it runs; `%[3]s` shows how many it took.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where

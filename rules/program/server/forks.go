@@ -88,7 +88,7 @@ var VLLMGaudi = program.Program{
 		"upgrade_version":          text("Update vllm-gaudi together with the SynapseAI release that it names."),
 		"use_lower_quant":          text("An FP8 checkpoint, calibrated with Intel Neural Compressor, with `--quantization inc`; AWQ and GPTQ ones load too, bitsandbytes does not."),
 	},
-	Cards: engine.GaudiCards,
+	Cards: stage.GaudiCards,
 }
 
 // VLLMTPU is vLLM on Google's TPUs: JAX reports its memory (HBM).
@@ -104,7 +104,7 @@ var VLLMTPU = program.Program{
 		"upgrade_version":    step.Paste("shell", "pip install -U vllm-tpu"),
 	},
 	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size --max-num-batched-tokens --max-num-seqs", "vllm/config/cache.py": "--gpu-memory-utilization"},
-	Cards:   engine.TPUCards,
+	Cards:   stage.TPUCards,
 }
 
 // VLLMOmni runs several engines, each with a share of its own.

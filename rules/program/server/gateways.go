@@ -9,7 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
-	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -85,39 +84,18 @@ var Xinference = program.Program{
 		cause.LeakedProcess: {{Fix: "restart_session", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
-	Cards: append(slices.Clip(engine.XinferenceCards), []cause.Card{parts.Xinference, {
+	Cards: append(append(slices.Clip(engine.XinferenceCards), []cause.Card{parts.Xinference, {
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: taken,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found most of the card in use by other processes",
-		Means:    "Other processes hold much of the card[[ ({others} of {total})]], usually another model that Xinference launched, or one of an earlier start that is still running. The log does not show which.",
+		Means:    "Other processes hold much of the card[[ ({others} of {total})]], usually another model that Xinference launched, or one of an earlier start that is still running.[[ {listed}]]", Figures: vllm.Listed,
 		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "To keep both on this card, launch each with a share", If: oneEngineHolds, Told: "Unset, vLLM takes 0.9 of the card, about what is taken here. Terminate that language model, then launch it and this one with `--gpu_memory_utilization 0.45` each (web page: additional parameters passed to the inference engine), a smaller share for the smaller model; each must hold its weights and a KV cache.", Cost: "a smaller KV cache for each"},
+			{Fix: "select_gpu", Title: "Or launch this one on another card", If: oneEngineHolds, Cost: "needs a free card"},
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
-			{Fix: "limit_framework_preallocation", Title: "Or keep both: a smaller share for the vLLM model", If: oneEngineHolds, Told: "Launch that language model again with `--gpu_memory_utilization 0.7` (web page: additional parameters passed to the inference engine), and this one after it. Unset, vLLM takes 0.9 of the card, about what is taken here.", Cost: "a smaller KV cache for it"},
 			typed("kill_stale_process", "Then check for leftover processes", "nvidia-smi   # end what is yours with: kill PID", "free"),
 			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "needs a free card"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
-	}, {
-		ID: "xinference/graphs", Kinds: onCard, Said: []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in its vLLM engine, about where CUDA graphs are captured",
-		Means:    "The engine under Xinference is vLLM: weights and KV cache take its share of the card (0.9 unless set at launch). CUDA graphs come on top, by its own lines 1 to 3 GiB per card.[[ {asked} was refused.]] Other models on this card, such as an embedding model, have only that rest too.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Told: "Terminate the model first. On the launch page under additional parameters passed to the inference engine, on the command line after your `xinference launch` options:", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
-			{Fix: "enforce_eager", Title: "Or turn CUDA graphs off: `--enforce_eager True`", Told: "In the same place.", Cost: "slower tokens"},
-			typed("kill_stale_process", "Check what else is on the card", "nvidia-smi   # other models: xinference list, then xinference terminate --model-uid UID", "free"),
-		},
-		Sources: []string{"vllm/worker/model_runner.py", "xinference/model/llm/vllm/core.py"},
-	}, {
-		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" && !stage.Profiling(c) },
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in its vLLM engine",
-		Means:    "The engine under Xinference is vLLM: weights and KV cache take its share of the card (0.9 unless set at launch), and what it computed did not fit in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] Long prompts, many requests at once or images can do that.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Told: "First terminate the model: its engine does not recover. On the launch page this goes under additional parameters passed to the inference engine, on the command line after your `xinference launch` options. If the cache is then too small, add `--max_model_len 8192`.", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
-			{Fix: "lower_max_num_seqs", Title: "Or compute less in one step", Told: "In the same place:", Kind: "config", Text: "--max_num_seqs 16 --max_num_batched_tokens 2048 --enable_chunked_prefill True", Cost: "others wait, long prompts are slower"},
-			{Fix: "use_lower_quant", Title: "Or load smaller weights", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
-		},
-		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
-	}}...),
+	}}...), vllm.XinferenceCards...),
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -134,13 +135,15 @@ func outsideShare(onCard func(c *ledger.Case) bool) []cause.Row {
 }
 
 // smallerWeights cure a model that is too large for a server.
+var weighs = when.Not(when.Any(vllm.WouldFit, vllm.MostlyTrial)) // the weights may be what is too large
+
 var smallerWeights = []cause.Remedy{
-	{Fix: "use_lower_quant", Fit: cause.Cures},
+	{Fix: "use_lower_quant", Fit: cause.Cures, If: weighs},
 	{Fix: "raise_mem_fraction", Fit: cause.Cures, If: when.Root(fact.SGLangStatic)},
-	{Fix: "multi_gpu", Fit: cause.Cures},
-	{Fix: "use_smaller_model", Fit: cause.Helps},
-	{Fix: "cpu_offload", Fit: cause.Helps},
-	{Fix: "bigger_gpu", Fit: cause.LastResort},
+	{Fix: "multi_gpu", Fit: cause.Cures, If: weighs},
+	{Fix: "use_smaller_model", Fit: cause.Helps, If: weighs},
+	{Fix: "cpu_offload", Fit: cause.Helps, If: weighs},
+	{Fix: "bigger_gpu", Fit: cause.LastResort, If: weighs},
 }
 
 // serverBug lists what gets round a fault of vLLM or SGLang.

@@ -66,6 +66,7 @@ var VLLM = program.Program{
 var (
 	noCache      = when.Root(fact.VLLMNoCache)
 	noRequest    = when.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall) // the cache holds less than one request of full length
+	lacksLength  = when.All(noRequest, when.Not(vllm.MostlyTrial))
 	startRefused = when.Root(fact.VLLMFreeTooLow)
 	warmUp       = when.Root(fact.VLLMWarmup)
 )
@@ -188,15 +189,15 @@ func absurdGraphs(c *ledger.Case) bool {
 // moves in the direction that helps there.
 var vllmRemedies = map[string][]cause.Remedy{
 	cause.BudgetMisconfigured: {
-		{Fix: "raise_gpu_memory_utilization", Fit: cause.Cures, If: ledger.ShareTooSmall},
+		{Fix: "raise_gpu_memory_utilization", Fit: cause.Cures, If: when.All(ledger.ShareTooSmall, when.Not(vllm.MostlyTrial))},
 		{Fix: "lower_gpu_memory_utilization", Fit: cause.Cures, If: shareTooLarge},
-		{Fix: "lower_context", Fit: cause.Cures, If: noRequest},
+		{Fix: "lower_context", Fit: cause.Cures, If: lacksLength},
 		{Fix: "lower_max_num_seqs", Fit: cause.Helps, If: when.Any(capturing, warmUp, when.Root(fact.VLLMNoCache, fact.VLLMSwapFull, fact.VLLMMamba))},
-		{Fix: "quantize_kv_cache", Fit: cause.Helps, If: noRequest},
+		{Fix: "quantize_kv_cache", Fit: cause.Helps, If: lacksLength},
 		{Fix: "lower_max_batched_tokens", Fit: cause.Helps, If: serving},
 		{Fix: "close_other_apps", Fit: cause.Helps, If: when.Any(startRefused, stage.TakingCache)},
 		{Fix: "enforce_eager", Fit: cause.Helps, If: capturing},
-		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: noCache},
+		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.All(noCache, when.Not(vllm.ShortPrompts))},
 		{Fix: "upgrade_version", Fit: cause.MayHelp, If: when.Root(fact.VLLMSwapFull)},
 		{Fix: "kill_stale_process", Fit: cause.MayHelp, If: when.All(startRefused, takenByJob)},
 		{Fix: "lower_max_num_seqs", Fit: cause.MayHelp, If: serving},
@@ -204,10 +205,10 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "select_gpu", Fit: cause.LastResort, If: startRefused},
 	},
 	cause.ContextTooLong: {
-		{Fix: "lower_context", Fit: cause.Cures},
-		{Fix: "quantize_kv_cache", Fit: cause.Cures},
-		{Fix: "raise_gpu_memory_utilization", Fit: cause.Helps},
-		{Fix: "multi_gpu", Fit: cause.MayHelp},
+		{Fix: "lower_context", Fit: cause.Cures, If: when.Not(vllm.MostlyTrial)},
+		{Fix: "quantize_kv_cache", Fit: cause.Cures, If: when.Not(vllm.MostlyTrial)},
+		{Fix: "raise_gpu_memory_utilization", Fit: cause.Helps, If: when.Not(vllm.MostlyTrial)},
+		{Fix: "multi_gpu", Fit: cause.MayHelp, If: when.Not(vllm.MostlyTrial)},
 	},
 	cause.BatchTooLarge: {
 		{Fix: "lower_max_num_seqs", Fit: cause.Cures, If: when.Any(when.Not(stage.Profiling), sampling)},
@@ -215,11 +216,11 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "raise_gpu_memory_utilization", Fit: cause.Helps, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_gpu_memory_utilization", Fit: cause.Helps, If: shareTooLarge},
 		{Fix: "lower_max_num_seqs", Fit: cause.Helps, If: when.All(stage.Profiling, when.Not(sampling))},
-		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.Not(when.Any(stage.Profiling, warmUp, when.Root(fact.VLLMMamba)))},
+		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.Not(when.Any(stage.Profiling, warmUp, when.Root(fact.VLLMMamba), vllm.ShortPrompts))},
 		{Fix: "lower_context", Fit: cause.MayHelp, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_resolution", Fit: cause.MayHelp, If: when.All(stage.Profiling, seesImages)},
-		{Fix: "multi_gpu", Fit: cause.LastResort, If: when.Not(when.Root(fact.VLLMMamba))},
-		{Fix: "use_lower_quant", Fit: cause.LastResort, If: when.Not(when.Root(fact.VLLMMamba, fact.VLLMWarmup))},
+		{Fix: "multi_gpu", Fit: cause.LastResort, If: when.Not(when.Any(when.Root(fact.VLLMMamba), vllm.MostlyTrial))},
+		{Fix: "use_lower_quant", Fit: cause.LastResort, If: when.Not(when.Any(when.Root(fact.VLLMMamba, fact.VLLMWarmup), vllm.MostlyTrial))},
 	},
 	cause.ModelTooLarge: smallerWeights,
 	cause.LeakedProcess: {

@@ -80,7 +80,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		if w, ok := vllm.Weights(c); ok {
 			out["named"] = units.Amount(w)
 			if stage.LoadingWeights(c) {
-				out["halves"] = units.Amount(w/int64(n)) + " of them"
+				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of them"
 			}
 		}
 		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
@@ -130,7 +130,7 @@ func overShare(c *ledger.Case, part int64) (each string, cards int, over bool) {
 	if !ok || part <= 0 {
 		return "", 0, false
 	}
-	cards = max(1, ledger.IntSetting(c, "tensor_parallel_size")) * max(1, ledger.IntSetting(c, "pipeline_parallel_size"))
+	cards = max(1, ledger.IntSetting(c, "tensor_parallel_size")) * int(vllm.Stages(c))
 	w /= int64(cards)
 	return units.Amount(w), cards, w > part
 }
@@ -217,15 +217,17 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 		out["lacking"], out["times"] = grouped(n-held), strconv.FormatFloat(n/held, 'f', 1, 64)
 		if have := ledger.SizeOf(f.KVAvailable); have > 0 {
 			out["lack"], out["per_token"] = units.Amount(int64(float64(have)*(n-held)/held)), fmt.Sprintf("%.0f KiB", float64(have)/held/1024)
-		} else {
-			out["small_token"], out["large_token"] = units.Amount(int64(n-held)*128<<10), units.Amount(int64(n-held)*512<<10)
 		}
 	}
 	if need, have := ledger.SizeOf(f.KVNeeded), ledger.SizeOf(f.KVAvailable); need > 0 {
 		out["per_token"] = fmt.Sprintf("%.0f KiB", float64(need)/n/1024)
 		out["half"] = units.Amount(need / 2)
 		if gap := need - have; gap > 0 {
-			out["card_for"] = fmt.Sprintf("%.0f GiB", math.Ceil(float64(gap)/0.05/float64(units.GiB)))
+			if n := math.Ceil(float64(gap) / 0.05 / float64(units.GiB)); n > 8 {
+				out["card_for"] = fmt.Sprintf("%.0f GiB", n)
+			} else { // no card that runs vLLM is smaller
+				out["any_card"], out["little"] = "Or raise `gpu_memory_utilization` slightly", "0.05 more is "+out["five"]+"; "+c.Shortfall.String()+" is missing."
+			}
 			if !perhapsShare(c) {
 				out["no_share"] = "a larger share alone (0.05 more adds " + out["five"] + ")"
 			}
@@ -287,8 +289,8 @@ func perhapsShare(c *ledger.Case) bool {
 
 // moreShare is the cure where a larger share may do.
 var moreShare = cause.Cure{
-	Fix: "raise_gpu_memory_utilization", Title: "Or, if the card has {card_for} or more, raise `gpu_memory_utilization`", If: perhapsShare,
-	Told: "On a card of that size 0.05 more is the {short} that is missing. Only if nothing else uses the card.", Cost: "little left for graphs and other programs",
+	Fix: "raise_gpu_memory_utilization", Title: "[[Or, if the card has {card_for} or more, raise `gpu_memory_utilization`]][[{any_card}]]", If: perhapsShare,
+	Told: "[[On a card of {card_for} 0.05 more is the {short} that is missing.]][[{little}]] Only if nothing else uses the card.", Cost: "little left for graphs and other programs",
 	Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") },
 }
 

@@ -219,7 +219,7 @@ func raisedUtilization(c *ledger.Case) float64 {
 func effectRaiseShare(c *ledger.Case) *effect.Effect {
 	gap, _ := cacheGap(c)
 	needed, ok := neededUtilization(c)
-	if !ok {
+	if !ok || gap <= 0 {
 		return nil
 	}
 	u, stated := vllmShare.now(c)

@@ -106,13 +106,15 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-weights", Kinds: onCard, If: when.All(stage.LoadingWeights, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Figures: loadFigures,
 		Headline: "ran out of memory on the card{moment}while loading the weights",
-		Means:    "{failed}: {mine} of {total} is its own already, {asked} more was refused, and KV cache and activations are still to come. [[The weights are about {named} in all, by the model's name.]][[{unnamed}]]",
+		Means:    "[[{would}]]{failed}: {mine} of {total} is its own already, and KV cache and activations are still to come.[[ The weights are about {in_all} in all, by the model's name.]]",
 		Not:      noShareYet,
 		Cures: []cause.Cure{
-			vllm.Given(stage.OnAscend, cause.Cure{Fix: "use_lower_quant", Title: "Load smaller weights of the same model", Told: "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn) with `--quantization ascend` is half of 16 bit. If it is one already, check that this option is set.", Cost: "slight loss of quality"}),
+			vllm.Given(vllm.Unread, vllm.Flags("use_lower_quant", "Add `--quantization ascend`", "This checkpoint is W8A8 by its name, and the command does not say so: ModelSlim's checkpoints are loaded with this option. {where}", "none", vllm.Option("quantization", "ascend"))),
+			vllm.Given(when.All(stage.OnAscend, when.Not(vllm.Unread)), vllm.Words("use_lower_quant", "Load smaller weights of the same model", "A W8A8 checkpoint of it (made by ModelSlim, on modelscope.cn) with `--quantization ascend` is half of 16 bit.", "slight loss of quality")),
 			vllm.Given(noConversion, vllm.Words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality")),
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`). {where}", "slight loss of quality"),
-			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards"),
+			vllm.Given(when.Not(vllm.WouldFit), added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs more cards")),
+			vllm.Given(vllm.WouldFit, vllm.Words("upgrade_version", "Or take the version that the model's page names", "An older one may read this format as another, or not split all layers; on several machines check that every rank runs and has a card of its own.", "an update to test")),
 			vllm.Given(when.All(when.Not(stage.OnAscend), vllm.MostStays), added("cpu_offload", "Or keep a part in system memory", offloadCost, "much slower")),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", "vllm/model_executor/layers/linear.py", "vllm/config/offload.py"},
@@ -168,6 +170,9 @@ func loadFigures(c *ledger.Case) map[string]string {
 	if c.Phase != "load" && !c.Root(fact.VLLMLoad) { // by its figures
 		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since almost nothing of what it holds is unused"
 	}
+	if out["or_weights"] = ""; !vllm.SpareReserve(c) {
+		out["or_weights"], out["neither"] = "S", "with neither, most likely the weights (the oldest versions print no such line)"
+	}
 	if out["or_request"] = "or a request"; neverServed(c) {
 		out["or_request"] = ""
 	}
@@ -178,8 +183,8 @@ func loadFigures(c *ledger.Case) map[string]string {
 		room := total * 3 / 4
 		out["in16"], out["in4"] = grouped(float64(room/2/1e9)), grouped(float64(room*10/7/1e9))
 	}
-	if out["unnamed"] = "The model does not fit this way."; out["named"] != "" {
-		delete(out, "unnamed")
+	if out["would"] = vllm.Would(c); out["would"] == "" {
+		out["in_all"] = out["named"]
 	}
 	if c.Reader.Ranks > 1 {
 		out["ranks"] = grouped(float64(c.Reader.Ranks))

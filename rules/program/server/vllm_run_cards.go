@@ -83,7 +83,7 @@ var vllmRunCards = []cause.Card{
 		Not:      trialFirst,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Turn off video input", Told: "The trial run then encodes one image per prompt. {where}", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 1, \"video\": 0}'", Cost: "videos are refused"},
-			{Fix: "lower_context", Title: "Or lower the context length: `max_model_len`", Told: "The trial's video is cut to the longest prompt.", Steps: vllm.Server.Sets(launch.To("max_model_len", "8192"), launch.To("max_num_seqs", "8")), Cost: "long prompts are refused"},
+			{Fix: "lower_context", Title: "Or lower the context length: `max_model_len`", Told: "The trial's video is cut to the longest prompt.", Steps: vllm.Server.Sets(launch.AtMost("max_model_len", 8192), launch.AtMost("max_num_seqs", 8)), Cost: "long prompts are refused"},
 			vllm.Words("use_lower_quant", "Or load smaller weights", "{fewer_bits} Or `--quantization fp8` on RTX 40 and later: about half of 16 bit.", "slight loss of quality"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/glm4_1v.py", vllmThreads + "issues/18550"},
@@ -108,8 +108,8 @@ var vllmRunCards = []cause.Card{
 		Means:    "The weights are loaded. The trial run of an encoder-decoder model computes an image for each of `max_num_seqs` sequences at once (256 unless set). That did not fit[[: {asked} was wanted, {room} was free]][[ beside the {mine} in use]].",
 		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_num_seqs", Title: "Lower `max_num_seqs`", Told: "16 instead of 256 is a sixteenth of the images in the trial. {where}", Cost: "more requests wait", Steps: vllm.Server.Sets(launch.To("max_num_seqs", "16"))},
-			{Fix: "lower_context", Title: "Lower the context length as well", Told: "The KV cache must hold one request of full length; the model's own is 131,072 tokens.", Cost: "longer prompts are refused", Steps: vllm.Server.Sets(launch.To("max_num_seqs", "8"), launch.To("max_model_len", "8192"))},
+			{Fix: "lower_max_num_seqs", Title: "Lower `max_num_seqs`", Told: "The images in the trial shrink in proportion (256 sequences unless set). {where}", Cost: "more requests wait", Steps: vllm.Server.Sets(launch.AtMost("max_num_seqs", 16))},
+			{Fix: "lower_context", Title: "Lower the context length as well", Told: "The KV cache must hold one request of full length; the model's own is 131,072 tokens.", Cost: "longer prompts are refused", Steps: vllm.Server.Sets(launch.AtMost("max_num_seqs", 8), launch.AtMost("max_model_len", 8192))},
 			{Fix: "enforce_eager", Title: "If it then fails at CUDA graphs, turn them off", Told: "`--enforce-eager`", Cost: "slower tokens"},
 		},
 		Sources: []string{"vllm/worker/enc_dec_model_runner.py", "vllm/model_executor/models/mllama.py", vllmThreads + "issues/8879", vllmThreads + "issues/9445"}, Solved: 2,
@@ -313,20 +313,30 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs[[ {or_request}]]; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start; with neither, most likely the weights (the oldest versions print no such line).",
+		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs[[ {or_request}]]; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start[[; {neither}]].",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
 				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 16[[{chunked}]]`, with images also a lower `--limit-mm-per-prompt`"},
-				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ or FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
+				{For: "Neither", Text: "{or_weights}maller weights (AWQ, GPTQ or FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size {twice}`"},
 			}, Cost: "less cache or speed"},
-			piecesCure,
+			vllm.Given(when.Not(vllm.FewPieces), piecesCure),
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "lower_max_batched_tokens", Title: "Start with a smaller share and small limits, then raise them", Told: "If it fails again while the weights load, only smaller weights or more cards help.", Cost: "slower, shorter prompts", Steps: vllm.Server.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.To("max_model_len", "4096"), launch.To("max_num_seqs", "16"), launch.To("max_num_batched_tokens", "2048"), vllm.Chunks, launch.To("enforce_eager", "True"))},
+			{Fix: "lower_max_batched_tokens", Title: "Start with small limits, then raise them", Told: "[[{or_weights}maller weights or more cards are what helps if it fails again while they load. ]]In a script these are arguments of `LLM(…)`, with underscores.", Cost: "slower, shorter prompts", Steps: vllm.Server.Sets(launch.From("gpu_memory_utilization", lowerKnown), launch.AtMost("max_model_len", 4096), launch.AtMost("max_num_seqs", 16), launch.AtMost("max_num_batched_tokens", 2048), vllm.Chunks, launch.To("enforce_eager", "True"))},
+			vllm.Given(vllm.FewPieces, piecesCure),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs more cards"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
+}
+
+// lowerKnown is a smaller share where the log shows the present one: a usual one may
+// be more.
+func lowerKnown(c *ledger.Case) string {
+	if _, known := vllmShare.now(c); !known {
+		return ""
+	}
+	return launch.Share(vllmShare.lowered(c))
 }
 
 // readsImages is a cure where the traceback goes through a model that reads them.

@@ -154,6 +154,7 @@ func noCacheFigures(c *ledger.Case) map[string]string {
 			out["gain"], out["likely_card"] = units.Amount(cardAtMost(c)/20), fmt.Sprintf("%d GB", int64(float64(w+3*units.GiB/2-lacking)/0.9/float64(units.GiB)+0.5))
 		}
 	}
+	out["light"], out["which"] = vllm.LightTrial(c)
 	if x, ok := c.Fact("graphs_estimate"); ok && x.Size != nil {
 		out["graphs"] = units.Amount(x.Size.Bytes)
 	}

@@ -244,6 +244,9 @@ func fewerLayers(c *ledger.Case) string {
 	if keep, of := ggml.LayersToKeep(c); of > 0 && keep > 0 {
 		return strconv.FormatInt(keep, 10)
 	}
+	if n := layersBeside(c); n > 0 && overWeights(c) {
+		return strconv.FormatInt(n, 10)
+	}
 	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
 	if n := step.Divided(s.Value, 2); n > 0 && n < 100 {
 		return strconv.Itoa(n)

@@ -243,7 +243,7 @@ func severalSplit(c *ledger.Case) bool {
 }
 
 // textgenCards are text-generation-webui's.
-var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunCards)
+var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunCards, []cause.Card{overCard})
 
 // textgenHostCards are about system memory.
 var textgenHostCards = []cause.Card{
@@ -334,12 +334,12 @@ var textgenRunCards = []cause.Card{
 		ID: "text-generation-webui/contrastive", Kinds: torchFull, Said: []string{"self.contrastive_search(", "self._contrastive_search(", "in contrastive_search", "in _contrastive_search"}, Figures: textgenSizes,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "loaded the model, and ran out of GPU memory in contrastive search",
-		Means:    "The preset has `penalty_alpha` above 0: contrastive search computes each token for `top_k` candidates at once, with a copy of the KV cache for each.[[ The prompt was {prompt} tokens long.]][[ This program holds {mine} of {total}.]]",
-		Not:      "`gpu-memory` just below what is held: it moves nothing.",
+		Means:    "The preset has `penalty_alpha` above 0: contrastive search computes each token for `top_k` candidates at once, with a copy of the KV cache for each.[[ The prompt was {prompt} tokens long.]]",
+		Not:      "[[`gpu-memory` ({gpu_memory}) just below what is held: it moves nothing.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Switch contrastive search off", Told: "Parameters tab: `penalty_alpha` 0, or another preset. If it is to stay: `top_k` 2 or 3.", Cost: "other answers"},
 			textgenGGUF,
-			textgenUnload,
+			where(manyOthers, textgenUnload),
 		},
 		Sources: []string{textgenCode + "shared.py", "https://github.com/huggingface/transformers/blob/v4.28.0/src/transformers/generation/utils.py", textgenIssues + "1466"},
 	},

@@ -51,6 +51,9 @@ func OthersCache(c *ledger.Case) (holds, how string) {
 	if holds = units.Amount(least); least != most {
 		holds += " to " + units.Amount(most)
 	}
+	if len(Cards(c)) > len(sizes)+1 { // a value is needed for each, and what the rest holds is not known
+		return holds, ""
+	}
 	list := make([]string, len(sizes)+1)
 	for i := range list {
 		share := ledger.Requested(c) * 8 / least

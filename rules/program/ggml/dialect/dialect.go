@@ -116,6 +116,16 @@ func (d Dialect) Halve() step.Step {
 	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33, a 70B 81). Halve it if that is refused too; raise it while room stays. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
 }
 
+// MayFit: a command of llama.cpp's own, whose build may be one that fits layers to
+// the free memory.
+func MayFit(c *ledger.Case) bool {
+	return Of(c).Kind == "shell" && !Said(c, []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model"})
+}
+
+// Unset leaves the layers to a build that fits them (common/fit.cpp), for a model
+// that no single card holds.
+var Unset = step.Step{Kind: "text", Text: "Take `-ngl`, `-ot` and `--fit off` out of the command if they are there: builds since December 2025 then put on the GPU what fits (`--fit`). In older ones start with `-ngl 5` and raise it while room stays."}
+
 // Step makes a step out of one setting, in words where the log does not show
 // the reader's own command.
 func (d Dialect) Step(c *ledger.Case, setting string) step.Step {

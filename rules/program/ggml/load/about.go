@@ -118,6 +118,8 @@ func Placed(c *ledger.Case) string {
 // OwnLength says whose length the context has, where nobody set it.
 func OwnLength(c *ledger.Case, b Budget) string {
 	switch set, ok := c.Setting("ctx_size"); {
+	case b.Context == 0 && c.Says("gpustack", "llama-box"): // 8192 there
+		return ""
 	case b.Context == 0:
 		return "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
 	case (!ok || set.Default) && b.Context >= 8192 && b.Context == Count(c, "n_ctx_train", MostTokens):
@@ -126,4 +128,29 @@ func OwnLength(c *ledger.Case, b Budget) string {
 		return "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
 	}
 	return ""
+}
+
+// LargestCard is more than a card of a workstation holds.
+const LargestCard = 64 * units.GiB
+
+// Weighed is what is known of weights that were refused.
+func Weighed(c *ledger.Case, out map[string]string) string {
+	var said []string
+	switch layers, had := out["layers"]+" layers were asked for in one piece", out["had"]+" was free."; {
+	case out["layers"] != "" && out["had"] != "":
+		said = append(said, layers+"; "+had)
+	case out["layers"] != "":
+		said = append(said, layers+".")
+	case out["had"] != "":
+		said = append(said, strings.ToUpper(had[:1])+had[1:])
+	}
+	for _, s := range []string{out["pieces"], out["doubt"], out["close"]} {
+		if s != "" {
+			said = append(said, s)
+		}
+	}
+	if c.Asked.Bytes <= LargestCard {
+		said = append(said, "KV cache and working memory come on top.")
+	}
+	return strings.Join(said, " ")
 }

@@ -118,6 +118,20 @@ func Divided(name string, usual int, by func(c *ledger.Case) int) Choice {
 	})
 }
 
+// AtMost is a number, or half of the log's own where that is no larger already:
+// what fails with a value is not cured by setting it again. One is not halved.
+func AtMost(name string, most int) Choice {
+	return From(name, func(c *ledger.Case) string {
+		switch now := ledger.IntSetting(c, name); {
+		case now == 1:
+			return ""
+		case now > 0 && now <= most:
+			return strconv.Itoa(now / 2)
+		}
+		return strconv.Itoa(most)
+	})
+}
+
 // Half is a divisor: by two.
 func Half(*ledger.Case) int { return 2 }
 

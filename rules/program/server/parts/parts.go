@@ -5,6 +5,7 @@ package parts
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -41,6 +42,31 @@ var Building = cause.Card{
 		{Fix: "kill_stale_process", Title: "Check that the card is empty before the build", Kind: "shell", Text: look, Cost: "free"},
 	},
 	Sources: []string{"tensorrt_llm/builder.py", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/examples/llama/convert_checkpoint.py"},
+}
+
+// isLoaded: what was refused is as large as the engine that was being loaded. Its
+// file has more than the weights, which are asked for in one piece.
+func isLoaded(c *ledger.Case) bool {
+	w, n := ledger.SizeOf(c.F().Weights), ledger.Requested(c)
+	return w > 0 && n > w*9/10 && n < w*11/10
+}
+
+// EngineWeights is about an engine that is loaded: its weights were refused.
+var EngineWeights = cause.Card{
+	ID: "tensorrt-llm/engine-loaded", Kinds: []fact.Kind{fact.TRTEngine}, If: isLoaded,
+	Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+	Headline: "could not load its engine: {asked} of weights did not fit on the card",
+	Means:    "The engine is {weights} (\"Loaded engine size\"), and {asked} was refused in one piece: its weights. TensorRT must have all of them on the card, and KV cache and working memory come on top. The log shows neither the card's size nor what else was on it.",
+	Figures: func(c *ledger.Case) map[string]string {
+		return map[string]string{"weights": units.Amount(ledger.SizeOf(c.F().Weights))}
+	},
+	Not: "A smaller batch or shorter prompts, also in a new build: the weights stay as large.",
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "Check that the card is large enough, and empty", Told: "An earlier server, or a second instance of the engine, holds the same weights once more: end it.", Kind: "shell", Text: look, Cost: "free"},
+		{Fix: "multi_gpu", Title: "Or build it for two cards", Told: "`--tp_size 2` for `convert_checkpoint.py` (the quantising script: `quantize.py`), then `trtllm-build` again. Half of the weights is then on each; the engine runs with two ranks.", Cost: "needs a second card"},
+		{Fix: "use_lower_quant", Title: "Or build it with fewer bits", Told: "From 16 bit: FP8 (`quantize.py --qformat fp8`, Ada, Hopper and newer) is half, `--qformat int4_awq` a little over a quarter; then `trtllm-build` again.", Cost: "slight loss of quality"},
+	},
+	Sources: []string{"TensorRT-LLM/examples/quantization/quantize.py", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/examples/llama/convert_checkpoint.py"},
 }
 
 // BuildKilled is about a builder that was ended from outside.
@@ -117,4 +143,12 @@ func FullRequest(c *ledger.Case) map[string]string {
 		out["tokens"], out["full"] = ledger.Thousands(int64(c.F().KVTokens.Value)), ledger.Thousands(int64(block.Count.Value*blocks.Count.Value))
 	}
 	return out
+}
+
+// VisionStays says what a quantised model that reads images has beside that.
+func VisionStays(c *ledger.Case) string {
+	if strings.Contains(strings.ToLower(c.ModelName()), "vl") {
+		return "; what reads images, and the embedding, stay at 16 bit beside them"
+	}
+	return ""
 }

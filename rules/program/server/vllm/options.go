@@ -4,6 +4,7 @@ package vllm
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -53,15 +54,47 @@ func Flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
 	choices := make([]launch.Choice, len(set))
 	for i, o := range set {
 		choices[i] = launch.To(o.Name, o.Value)
+		if n, err := strconv.Atoi(o.Value); err == nil && (o.Name == "max_num_seqs" || o.Name == "max_model_len") {
+			choices[i] = launch.AtMost(o.Name, n)
+		}
+		if share, err := strconv.ParseFloat(o.Value, 64); err == nil && o.Name == "gpu_memory_utilization" {
+			choices[i] = launch.From(o.Name, func(c *ledger.Case) string { return lessThan(c, share) })
+		}
 		if o.Name == "max_num_batched_tokens" {
-			whole := func(since string) func(*ledger.Case) string { // without chunks a step holds the longest prompt
-				return era.Either("vllm", "--enable-chunked-prefill", "4096", since)
-			}
-			choices[i] = launch.From(o.Name, whole(o.Value))
-			choices = append(choices, Chunks, launch.From("max_model_len", whole("")))
+			n, _ := strconv.Atoi(o.Value)
+			choices[i] = launch.From(o.Name, Tokens(launch.AtMost(o.Name, n)))
+			choices = append(choices, Chunks, launch.From("max_model_len", Tokens(nil)))
 		}
 	}
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: Server.Sets(choices...), If: reaches(set...)}
+}
+
+// lessThan is a share of the card, or a tenth less than that which is set where
+// that is no larger already.
+func lessThan(c *ledger.Case, most float64) string {
+	set, _ := c.Setting("gpu_memory_utilization")
+	now, _ := strconv.ParseFloat(set.Value, 64)
+	if u := c.F().Utilization; u != nil {
+		now = u.Value
+	}
+	if now > 0 && now <= most {
+		return launch.Share(max(0.05, now-0.1))
+	}
+	return strconv.FormatFloat(most, 'g', -1, 64)
+}
+
+// Tokens is a number of tokens for a step, and of a request where a step holds
+// the longest prompt: before chunks 4096, or half of what is set.
+func Tokens(since launch.Choice) func(c *ledger.Case) string {
+	return func(c *ledger.Case) string {
+		switch {
+		case era.Lacks(c, "vllm", "--enable-chunked-prefill"):
+			return launch.AtMost("max_model_len", 4096)(c).Value
+		case since == nil:
+			return ""
+		}
+		return since(c).Value
+	}
 }
 
 // reaches: the reader can set one of these options at least.

@@ -36,10 +36,48 @@ func Weights(c *ledger.Case) (int64, bool) {
 func CardsFor(c *ledger.Case) int {
 	n, _ := strconv.Atoi(launch.Doubled("tensor_parallel_size")(c).Value)
 	w, ok := Weights(c)
-	for ok && stage.LoadingWeights(c) && n < 16 && w/int64(n) > ledger.SizeOf(c.F().Total)*85/100 && ledger.SizeOf(c.F().Total) > 0 {
+	for ok && stage.LoadingWeights(c) && n < 16 && w/int64(n)/Stages(c) > ledger.SizeOf(c.F().Total)*85/100 && ledger.SizeOf(c.F().Total) > 0 {
 		n *= 2
 	}
 	return n
+}
+
+// Stages are the parts into which the layers are split beside their matrices.
+func Stages(c *ledger.Case) int64 {
+	return int64(max(1, ledger.IntSetting(c, "pipeline_parallel_size")))
+}
+
+// each is what the weights take on each card, by the model's name.
+func each(c *ledger.Case) (bytes, cards int64, ok bool) {
+	w, ok := Weights(c)
+	cards = int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) * Stages(c)
+	return w / cards, cards, ok
+}
+
+// WouldFit: by the model's name its weights are well below each card, and still
+// they filled one while they were loaded.
+func WouldFit(c *ledger.Case) bool {
+	w, _, ok := each(c)
+	total := ledger.SizeOf(c.F().Total)
+	return ok && stage.LoadingWeights(c) && total > 0 && w < total*7/10 && ledger.SizeOf(c.F().Allocated) > total*17/20
+}
+
+// Would says so.
+func Would(c *ledger.Case) string {
+	w, cards, _ := each(c)
+	if !WouldFit(c) {
+		return ""
+	}
+	if cards > 1 {
+		return "By the model's name the weights are about " + units.Amount(w) + " on each of " + strconv.FormatInt(cards, 10) + " cards, which would fit: most likely they were made at more bits than the name says, or not on all of these cards. "
+	}
+	return "By the model's name the weights are about " + units.Amount(w) + ", which would fit: most likely they were made at more bits than the name says. "
+}
+
+// Unread: a checkpoint of 8 bit for Ascend, whose format the command does not name.
+func Unread(c *ledger.Case) bool {
+	_, set := c.Setting("quantization")
+	return stage.OnAscend(c) && !set && strings.Contains(strings.ToLower(c.ModelName()), "w8a8")
 }
 
 // Offloaded is how many GiB of each card's weights do not fit it with a fifth
@@ -49,12 +87,12 @@ func Offloaded(c *ledger.Case) int {
 	if !ok || ledger.SizeOf(c.F().Total) == 0 || !stage.LoadingWeights(c) {
 		return 8
 	}
-	w /= int64(max(1, ledger.IntSetting(c, "tensor_parallel_size")))
+	w, _, _ = each(c)
 	return int(max(4, ledger.CeilDiv(w-ledger.SizeOf(c.F().Total)*8/10, units.GiB)))
 }
 
 // MostStays: most of the weights would stay on the card.
 func MostStays(c *ledger.Case) bool {
-	w, ok := Weights(c)
-	return !ok || int64(Offloaded(c))*units.GiB*2 < w/int64(max(1, ledger.IntSetting(c, "tensor_parallel_size")))
+	w, _, ok := each(c)
+	return !ok || int64(Offloaded(c))*units.GiB*2 < w
 }

@@ -1,4 +1,4 @@
-package engine
+package stage
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -32,7 +32,7 @@ var GaudiCards = []cause.Card{
 		Headline: "did not start: the warm-up of its graphs did not fit",
 		Means:    "Weights and KV cache were in place. vLLM then runs every bucket of batch size and length once and records HPU graphs[[: {asked} more was refused]]. Of what is free after the load it takes `--gpu-memory-utilization` (0.9), a tenth of that for graphs (`VLLM_GRAPH_RESERVED_MEM=0.1`), the rest for the cache; activations come on top.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "It is a share of what is free after the load: 0.8 instead of 0.9 doubles the margin.", Kind: "config", Text: "--gpu-memory-utilization 0.8", Cost: "a smaller KV cache"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "It is a share of what is free after the load: 0.8 instead of 0.9 doubles the margin.", Own: true, Cost: "a smaller KV cache"},
 			{Fix: "lower_max_num_seqs", Title: "Or use fewer and smaller buckets", Told: "Decode buckets go up to `--max-num-seqs`, prompt buckets to `VLLM_PROMPT_BS_BUCKET_MAX` and the longest prompt:", Kind: "config", Text: "--max-num-seqs 32 --max-model-len 8192", Cost: "more requests wait; longer ones are refused"},
 			{Fix: "enforce_eager", Title: "As a test, skip the warm-up", Told: "Graphs are then recorded at the first request of each size.", Kind: "env", Text: "export VLLM_SKIP_WARMUP=true", Cost: "slow first requests"},
 		},
@@ -44,7 +44,7 @@ var GaudiCards = []cause.Card{
 		Means:    "Which step failed decides what helps: while weights load, they are too large, or something else holds the card. In the warm-up and on requests too little is free beside KV cache and graphs, which take 0.9 of what is free after the load.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Check what holds the card", Kind: "shell", Text: "hl-smi", Cost: "free"},
-			{Fix: "lower_gpu_memory_utilization", Title: "After the load, lower `--gpu-memory-utilization`", Kind: "config", Text: "--gpu-memory-utilization 0.8 --max-num-seqs 32", Cost: "a smaller KV cache, more requests wait"},
+			{Fix: "lower_gpu_memory_utilization", Title: "After the load, lower `--gpu-memory-utilization`", Own: true, Cost: "a smaller KV cache"},
 			{Fix: "multi_gpu", Title: "While weights load, use more cards", Kind: "config", Text: "--tensor-parallel-size 2", Cost: "needs more cards"},
 		},
 		Sources: []string{gaudiWarmup},
@@ -59,7 +59,7 @@ var TPUCards = []cause.Card{{
 	Means:    "A compiled program needs its scratch memory in one piece[[: {asked}, and {free} was free in all]]. vLLM fills its share of the chip with weights and KV cache; programs for large batches or many tokens come on top.",
 	Not:      "A shorter context alone: the KV cache fills the share at any length.",
 	Cures: []cause.Cure{
-		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "By 0.1; the default is 0.9.", Kind: "config", Text: "--gpu-memory-utilization 0.8", Cost: "a smaller KV cache"},
+		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "The default is 0.9.", Own: true, Cost: "a smaller KV cache"},
 		{Fix: "lower_max_batched_tokens", Title: "Or compile smaller programs", Told: "They are compiled for up to that many tokens and sequences.", Kind: "config", Text: "--max-num-batched-tokens 1024 --max-num-seqs 64", Cost: "slower long prompts, more requests wait"},
 		{Fix: "multi_gpu", Title: "Or use more chips", Told: "`--tensor-parallel-size` with their number: weights and KV cache are divided.", Cost: "a larger slice"},
 	},

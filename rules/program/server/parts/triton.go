@@ -1,0 +1,49 @@
+package parts
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// inPod: Triton was killed in a pod, whose limit is the first thing to look at.
+func inPod(c *ledger.Case) bool { return c.Says("triton-server") && c.In("kubernetes") }
+
+// podLimit raises it. KServe takes it from the InferenceService.
+var podLimit = []cause.Cure{
+	{Fix: "raise_memory_limit", Title: "Raise the container's memory limit", Told: "`kubectl describe pod POD` says `OOMKilled` under Last State if it was that limit. Several GiB above the size of the models' files; with KServe under the model of `spec.predictor` in the InferenceService:", Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: above the models' files and 3 GiB\n  limits: {memory: 8Gi}", Cost: "less room for other pods"},
+	{Fix: "lower_num_workers", Title: "Or load less into one pod", Told: "All models of the folder and all instances of each count against that limit. In `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once"},
+	{Fix: "empty_cache", Title: "Then measure the peak, and set the limit above it", Kind: "shell", Text: "kubectl top pod --containers", Cost: "free"},
+}
+
+const podNot = "Swap, closing other programs: a pod has its limit whatever the node has."
+
+// TritonKilled are about a Triton that was ended in a pod.
+var TritonKilled = []cause.Card{
+	{
+		ID: "triton-server/pod-load", Kinds: []fact.Kind{fact.ShellKilled, fact.ContainerKill}, If: inPod, Said: []string{"TRITONBACKEND_ModelInitialize", "TRITONBACKEND_Initialize"}, Unsaid: []string{"Started GRPCInferenceService", "Started HTTPService"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "was killed while it loaded its models: most likely the container's memory limit",
+		Means:    "It ended by signal 9 (137), from outside, and its last lines load a backend or a model. RAM must hold the model's files while they are read, 1 to 3 GiB of libraries, and what TensorFlow, ONNX Runtime or Python keep beside the card; the limit of the pod counts, not the node.",
+		Not:      podNot,
+		Cures:    podLimit,
+		Sources:  []string{"https://kserve.github.io/website/docs/reference/crd-api", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", tritonModels},
+	},
+	{
+		ID: "triton-server/pod-start", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool {
+			n := ledger.SizeOf(c.F().KilledRSS)
+			return inPod(c) && n > 0 && n < 1<<30
+		}, Figures: func(c *ledger.Case) map[string]string {
+			return map[string]string{"held": units.Amount(ledger.SizeOf(c.F().KilledRSS))}
+		},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ended tritonserver at its container's memory limit, which is too low for it to start",
+		Means:    "The kernel ended tritonserver at the limit of the pod. {held} of RAM was its own, no more than a Triton has while it starts; with models it needs several GiB. If nobody set that limit, a LimitRange of the namespace did (`kubectl get limitrange`).",
+		Not:      podNot,
+		Cures:    podLimit,
+		Sources:  []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", tritonModels},
+	},
+}
+
+const tritonModels = "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/model_configuration.html"
