@@ -229,7 +229,7 @@ func fullContainer(c *ledger.Case) string {
 
 // slurmJob is the job's number, from the message or the path of its cgroup.
 func slurmJob(c *ledger.Case) string {
-	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step ", "job step "} {
+	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step ", "job step ", ": Job "} {
 		if id, _, _ := strings.Cut(after(c, text), "."); id != "" {
 			if _, ok := ledger.Whole(id); ok {
 				return id

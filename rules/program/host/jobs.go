@@ -2,15 +2,16 @@ package host
 
 import "github.com/oomdoc/oomdoc/rules/program"
 
-// Schedulers and builders of which only who reads is known yet.
+// Workflow managers and engines of clusters.
 var (
 	Snakemake = program.Program{
 		Name: "snakemake", Shown: "Snakemake", Edits: "flags", Language: "other",
 		Proofs: []string{"Error in rule ", "snakemake/"},
+		Cards:  snakemakeCards, Sources: program.Sources{"https://snakemake.readthedocs.io/en/stable/executing/cli.html": "--set-resources --set-threads --retries --restart-times --cores --resources"},
 	}
 	Nextflow = program.Program{
 		Name: "nextflow", Shown: "Nextflow", Work: "data", Edits: "flags", Language: "other",
-		Proofs: []string{"Error executing process >", ".nextflow.log", "nextflow.config"},
+		Proofs: []string{"Error executing process >", ".nextflow.log", "nextflow.config", "NXF_TASK_WORKDIR"},
 		Cards:  nextflowCards,
 	}
 	Spark = program.Program{

@@ -14,7 +14,7 @@ import (
 
 var jobKills = []fact.Kind{fact.ShellKilled, fact.ContainerKill, fact.SlurmKill, fact.RankKilled}
 
-var nextflowCards = []cause.Card{{
+var nextflowCards = []cause.Card{nextflowLimit, {
 	ID: "nextflow/killed", Kinds: jobKills,
 	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "lost a process of the pipeline[[, {process}]]: it was killed, most likely for RAM",

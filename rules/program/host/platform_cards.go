@@ -174,13 +174,13 @@ var macFullCards = []cause.Card{
 // all processes of the job together (queue_conf(5)).
 var gridCards = []cause.Card{{
 	ID: "sge/limit", Kinds: queue, Said: []string{"h_vmem", "s_vmem", "h_rss", "s_rss"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: queueFigures,
-	Headline: "ended the job at its memory limit{figures}",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: gridFigures,
+	Headline: "ended the job at its memory limit[[{figures}]]",
 	Means:    "The limit (`h_vmem`, or the queue's default) is for each slot, and all processes of the job count together. It counts address space (virtual memory), which can be more than the RAM in use: threads, Java and CUDA reserve much that they never touch. The node may have had more.",
-	Not:      "A longer `h_rt`: it was ended for memory.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}, in all. ]]With a parallel environment (`-pe smp 4`) the number is for one slot: divide it by the slots.", Steps: more("shell", "G", "#$ -l h_vmem=MEM   # in the job script; or behind qsub: -l h_vmem=MEM"), Cost: "Perhaps a longer wait in the queue"},
-		lessMemory, lessPython, grows,
+		gridSpace,
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}, in all. ]][[It had reached {reached}: ask for more than that in all. ]]With a parallel environment (`-pe smp 4`) the number is for one slot: divide it by the slots.", Steps: more("shell", "G", "#$ -l h_vmem=MEM   # in the job script; or behind qsub: -l h_vmem=MEM"), Cost: "Perhaps a longer wait in the queue"},
+		gridArena, lessMemory, lessPython, grows,
 	},
 	Sources: []string{"https://manpages.ubuntu.com/manpages/bionic/en/man5/sge_queue_conf.5.html", "gridengine/source/daemons/execd/execd_ck_to_do.c"},
 }, {
@@ -188,9 +188,8 @@ var gridCards = []cause.Card{{
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "ended the job with signal 9 (KILL), most likely at its memory limit",
 	Means:    "Grid Engine sends KILL at a hard limit: memory (`h_vmem`) or time (`h_rt`); the kernel sends it when the node is full. The mail's \"Max vmem\", or `maxvmem` of qacct, tells: close to the limit times the slots, it was memory.",
-	Not:      "Freeing GPU memory: a full card raises an error instead.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Compare use and limit, and request twice as much", Told: "`qacct -j JOB` (its number): `maxvmem` is what it used, `category` what was asked for. Then `qsub -l h_vmem=32G` with twice that in place of 32G; it counts for each slot.", Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Compare use and limit, and request twice as much", Told: "`qacct -j JOB` (its number): `maxvmem` is what it used, `category` what was asked for. Then `qsub -l h_vmem=32G`, with twice `maxvmem`, divided by the slots, in place of 32G.", Cost: "Perhaps a longer wait"},
 		lessMemory, lessPython, grows,
 	},
 	Sources: []string{"https://manpages.ubuntu.com/manpages/bionic/en/man5/sge_queue_conf.5.html", "gridengine/source/daemons/qmaster/job_exit.c"},
