@@ -44,7 +44,7 @@ var Host = program.Program{
 		cause.LeakedProcess: {{Look: tableShowsAnother}},
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(cause.Weak, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
-	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: remedies},
 	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps, "close_other_apps": stepsCloseBiggest},
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": limits.Effect},
 	Checks:   map[string]string{"raise_memory_limit": "`systemd-cgtop -m`, `docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit."},
@@ -54,6 +54,17 @@ var Host = program.Program{
 		"bigger_gpu":          cardIsNotIt,
 	},
 }
+
+// remedies are the cause's own; of loader workers only to those who may have some.
+var remedies = func() []cause.Remedy {
+	out := slices.Clone(cause.HostRemedies)
+	for i, m := range out {
+		if m.Fix == "lower_num_workers" {
+			out[i].If = when.All(m.If, when.Any(writes, ledger.RunsModels))
+		}
+	}
+	return out
+}()
 
 func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {

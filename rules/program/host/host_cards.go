@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -15,8 +16,7 @@ import (
 
 // Cures that several share.
 var (
-	lessAtOnce = cause.Cure{Fix: "lower_num_workers", Title: "Use less memory at once", Kind: "text", Text: "Fewer worker processes, smaller batches of data, files read in pieces: each worker holds its own data.", Cost: "Some speed"}
-	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
+	whoKilled = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
 )
 
 // watchRAM shows the largest processes while they grow.
@@ -228,7 +228,7 @@ var kernelCards = []cause.Card{
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
-			lessAtOnce,
+			platforms.LessAtOnce,
 			{Fix: "raise_memory_limit", Title: "Let earlyoom act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 2 -s 5\"` (percent of RAM and of swap; the values in its log, `-m` and `-s` or \"SIGTERM limits\", must be higher for this to act later) and restart the service.", Cost: "Less warning before a stall"},
 		},
 		Sources: []string{"earlyoom/README.md", "earlyoom/earlyoom.default"},

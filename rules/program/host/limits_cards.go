@@ -2,26 +2,14 @@ package host
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// limit is the card of a service that ended a program at a limit.
-func limit(id string, kinds []fact.Kind, weight cause.Level, headline, means, not, source string, cures ...cause.Cure) []cause.Card {
-	return []cause.Card{{ID: id, Kinds: kinds, Cause: cause.HostMemory, Weight: weight, Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source}}}
-}
-
-var (
-	raise   = cause.Cure{Fix: "raise_memory_limit", Cost: "May cost more"}
-	signal9 = []fact.Kind{fact.ShellKilled, fact.ContainerKill}
-	queue   = []fact.Kind{fact.SlurmKill}
-)
+var queue = []fact.Kind{fact.SlurmKill}
 
 var dockerRaise = cause.Cure{Fix: "raise_memory_limit", Title: "Find whose limit it was, and raise it", Told: "The first number that this prints is the limit in bytes (CONTAINER: its name in `docker ps -a`).", Ways: []cause.Way{
 	{For: "A number", Text: "the container's own limit: `docker update --memory 16g --memory-swap 16g CONTAINER` with twice that number in place of 16g; Compose `mem_limit:`"},
@@ -51,110 +39,6 @@ var dockerCards = []cause.Card{
 		Cures:    []cause.Cure{dockerRaise, whoKilled, dockerLess}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/stop/"},
 	},
 }
-
-var githubCards = limit("github-actions/runner", signal9, cause.Strong,
-	"ended a process of the job with 137, most likely for RAM",
-	"A process on the runner got signal 9 (137): usually the runner's RAM was full. The standard Linux runner has 16 GB for public repositories and 8 GB for private ones; parallel tests or compilers fill it. A job container with its own limit, or a time limit, looks the same.",
-	"", "https://docs.github.com/en/actions/reference/runners/github-hosted-runners",
-	cause.Cure{Fix: "lower_num_workers", Title: "Run fewer processes in parallel", Kind: "text", Text: "pytest `-n 2` instead of `-n auto`; `make -j2`; Jest `--maxWorkers=2`; CUDA builds `MAX_JOBS=1`.", Cost: "A longer job"},
-	cause.Cure{Fix: "add_swap", Title: "Add swap in an earlier step", Kind: "config", Text: "- run: sudo fallocate -l 8G /mnt/swap && sudo chmod 600 /mnt/swap && sudo mkswap /mnt/swap && sudo swapon /mnt/swap", Cost: "Slow where it is used"},
-	raise)
-
-var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, cause.Decisive,
-	"restarted the session: its RAM was used up",
-	"The notebook's RAM (about 12.7 GB in the free plan) was used up, and the session ended. GPU memory is separate. Usual reasons: a model loaded in 32 bit, a whole data set in a list or DataFrame, or variables of earlier cells. The message does not say which cell; the RAM graph (top right) shows the jump.",
-	"Freeing GPU memory: it is RAM that ran out.", "https://research.google.com/colaboratory/faq.html",
-	cause.Cure{Fix: "stream_dataset", Title: "Load the data in parts", Kind: "text", Text: "Read it in pieces (`chunksize=`, `streaming=True`, `mmap_mode=\"r\"`); load models straight to the card in 16 bit, from safetensors.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del df, model` (your own names), then `import gc; gc.collect()`. Or Runtime, Restart session, and run only the cells that you need.", Cost: "Free"},
-	raise)
-
-var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, cause.Decisive,
-	"restarted the session: its RAM was used up",
-	"The session's RAM (about 30 GB with a CPU or GPU) was used up. GPU memory is separate. Usual reasons: a whole data set as pixels, a wide DataFrame with copies, or a model in 32 bit. The RAM bar in the side panel shows at which cell it jumps.",
-	"Freeing GPU memory: it is RAM that ran out.", "https://www.kaggle.com/docs/notebooks",
-	cause.Cure{Fix: "stream_dataset", Title: "Load the data in parts", Kind: "text", Text: "Read only the columns that you use, with smaller types, from Parquet; load images batch by batch in a Dataset, not into one array.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del train_df` (your own names), then `import gc; gc.collect()`; or restart the session and run only the cells that you need.", Cost: "Free"},
-	raise)
-
-var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, cause.Decisive,
-	"ended the function: it reached its memory size",
-	"The function reached its memory size: in the REPORT line Max Memory Used equals Memory Size. Everything that is loaded counts (libraries, a model, a file read whole); files in /tmp do not. A warm container keeps globals from one call to the next.",
-	"A longer timeout: it was ended for memory.", "https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html",
-	raise,
-	cause.Cure{Fix: "stream_dataset", Title: "Stream files instead of reading them whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "detach_accumulated", Title: "If it grows from call to call, empty global caches", Told: "Max Memory Used then rises over the REPORT lines of one container: a global list or cache. Empty it at the end of the handler.", Cost: "Free"})
-
-var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, cause.Decisive,
-	"ended the instance above its memory limit[[ of {limit}]]",
-	"The instance exceeded its memory limit and was ended. Files that the program writes count too, because its file system is in memory, and all requests that an instance serves at once share it (80 by default, deployed by gcloud 80 for each vCPU).",
-	"", "https://cloud.google.com/run/docs/configuring/memory-limits",
-	raise,
-	cause.Cure{Fix: "lower_parallel", Title: "Lower the concurrency", Kind: "shell", Text: "gcloud run services update SERVICE --concurrency 10   # requests at once; SERVICE: its name in the console", Cost: "More instances"},
-	cause.Cure{Fix: "stream_dataset", Title: "Write large files to a bucket or mounted volume", Told: "And read uploads and downloads in pieces.", Cost: "Some rewriting"})
-
-var awsBatchCards = limit("aws-batch/memory", signal9, cause.Decisive,
-	"ended the container at the memory of its job definition",
-	"The container exceeded the memory of its job definition and was ended (137). That number is a hard limit; the instance may have had more. All processes of the container count together, and so do files in /dev/shm.",
-	"A larger instance type alone: the limit stays what the definition says.", "https://docs.aws.amazon.com/batch/latest/userguide/memory-management.html",
-	raise, lessAtOnce)
-
-var macCards = append(
-	onMac(limit("macos/killed", []fact.Kind{fact.ShellKilled}, cause.Strong,
-		"ended the process with signal 9, most likely for RAM",
-		"The process got signal 9 and could print no error of its own. Usually RAM and swap were used up, for instance because the disk has no room for more swap. An unsigned program (which is killed right at its start) or `kill -9` looks the same. On Apple silicon GPU memory is the same RAM.",
-		"Swap files as on Linux: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
-		cause.Cure{Fix: "close_other_apps", Title: "Check memory pressure, and close other apps", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means that RAM is full. Quit what takes most, and free disk space for swap.", Cost: "Free"},
-		cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller or more quantised model", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"},
-		lessAtOnce,
-		cause.Cure{Fix: "raise_memory_limit", Title: "Use a Mac, or a rented machine, with more memory", Told: "RAM is soldered on Apple silicon.", Cost: "Money"})),
-	slices.Concat(daemonCards, jetsamCards)...)
-
-// onMac holds a card back where zsh may have said the same on Linux.
-func onMac(cards []cause.Card) []cause.Card {
-	cards[0].If = func(c *ledger.Case) bool { return c.Reader.OS == "mac" || c.Contains("killed: 9") }
-	return cards
-}
-
-// smallLimit: a limit that no app has, but the daemons of iOS do.
-func smallLimit(c *ledger.Case) bool {
-	limit := c.F().Limit
-	return limit != nil && limit.Bytes <= 200*units.MiB
-}
-
-// mayRunModels: the log is about AI, or the app had reached gigabytes, as few
-// others do.
-func mayRunModels(c *ledger.Case) bool {
-	limit := c.F().Limit
-	return ledger.RunsModels(c) || limit != nil && limit.Bytes >= 2*units.GiB
-}
-
-var daemonCards = []cause.Card{{
-	ID: "macos/jetsam-daemon", Kinds: []fact.Kind{fact.AppleKill}, If: smallLimit, Figures: hostFigures,
-	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "ended the process at its own limit of {limit} (jetsam)",
-	Means:    "The limit is this process's own, {limit}, as launchd gives it to daemons and extensions; the device need not have been short of memory. What counts is its phys_footprint: dirty and compressed pages, not files that are mapped. A soft limit may be passed while it is active, a hard one not; an idle daemon has the inactive one.",
-	Not:      "Closing apps, a restart or swap: the limit is this process's own.",
-	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Give it a larger limit", Told: "Where the system is yours (own firmware, jailbreak): an entry with its label in /System/Library/LaunchDaemons/com.apple.jetsamproperties.MODEL.plist (Version4, Daemon, Override; Global there is the default): `ActiveSoftMemoryLimit` and `InactiveHardMemoryLimit`, in MB; then restart the device. On a stock system nobody can.", Cost: "Less for other processes"},
-		{Fix: "lower_num_workers", Title: "Keep the process below {limit}", Ways: []cause.Way{
-			{For: "Loops", Text: "use `@autoreleasepool` inside, so that what was read is freed at once"},
-			{For: "Files", Text: "map them or read in pieces: clean mapped pages do not count"},
-			{For: "Libraries", Text: "each large framework costs a few MB at its start; empty caches before the process goes idle"},
-			{For: "Heavy work", Text: "do it in a separate process that ends afterwards"},
-		}, Cost: "Some rewriting"},
-		{Fix: "stream_dataset", Title: "Check what it holds", Kind: "shell", Text: "footprint PROCESS   # its name or number; vmmap --summary and heap say more", Cost: "Free"},
-	},
-	Sources: []string{"apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "https://github.com/eycorsican/jetsamproperties"},
-}}
-
-var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Strong,
-	"ended the app at its memory limit[[ of {limit}]]",
-	"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
-	"Closing other apps: the limit is this app's own.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
-	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Weights, context and the app itself have to stay below the limit: on phones 1 to 3 billion parameters in 4 bit. A shorter context or input takes less as well.", Cost: "Some quality"},
-	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
-	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "Find what it holds with Instruments", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations. A jump is one large load (images decoded at full size, files read whole); a climb is something that is kept.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "raise_memory_limit", Title: "On iOS, request the larger memory limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
 
 var wslCards = []cause.Card{{
 	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: hostFigures,
