@@ -61,6 +61,8 @@ var remedies = func() []cause.Remedy {
 	for i, m := range out {
 		if m.Fix == "lower_num_workers" {
 			out[i].If = when.All(m.If, when.Any(writes, ledger.RunsModels))
+		} else if slices.Contains([]string{"use_smaller_model", "use_lower_quant", "use_mmap"}, m.Fix) && m.Fit == cause.MayHelp {
+			out[i].If = when.All(m.If, when.Not(loaderKilled))
 		}
 	}
 	return out

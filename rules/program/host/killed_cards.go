@@ -15,7 +15,7 @@ var askKernel = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Kind: "shell",
 	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h   # for a container: on its host",
 	Ways: []cause.Way{
-		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached. Double it: `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig"},
+		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached: double it where the container or job is started"},
 		{For: "It says \"Out of memory\"", Text: "the whole machine was full: close what `ps -eo pid,rss,args --sort=-rss | head` shows on top, or add swap"},
 	},
 	Cost: "A look is free",
@@ -28,7 +28,7 @@ var askFree = func() cause.Cure {
 	return ask
 }()
 
-var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow while it is used"}
+var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"}
 
 const bareKill = "Signal 9 (SIGKILL) nearly always comes from the kernel: RAM, or the memory limit of a container or job, was full. "
 
@@ -115,9 +115,9 @@ var killedCards = []cause.Card{
 		Means:    "torchtext reads the whole file of word vectors: words x dimension x 4 bytes (3 million words of 300 numbers are 3.4 GiB), and more than once for a moment: the file's lines, the tensor, and the copy that it saves in `.vector_cache`. " + bareKill + otherKills,
 		Not:      "Graphics card settings: the vectors are in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where your code loads them: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text. Or use vectors with fewer dimensions (GloVe has 50, 100, 200).", Cost: "Rare words have none"},
+			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where your code loads them: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text.", Cost: "Rare words have none"},
 			askKernel,
-			{Fix: "add_swap", Title: "Add swap for the first load", Kind: "shell", Text: swap16, Told: "Later runs load the `.pt` file in `.vector_cache`, which takes less RAM.", Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", Title: "Add swap for the first load", Steps: swapSteps, Told: "Later runs load the `.pt` file in `.vector_cache`, which takes less RAM.", Cost: "Disk; slow while it is used"},
 		},
 		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
 	},
@@ -191,7 +191,7 @@ var killedCards = []cause.Card{
 				{For: "pip with CUDA", Text: "`MAX_JOBS=2 pip install --no-build-isolation PACKAGE` (the package that you install)"},
 				{For: "cargo", Text: "`cargo build -j 2`"},
 			}, Cost: "A longer build"},
-			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "upgrade_version", Title: "Install a prebuilt package", Told: "Look for a wheel or package for your versions of Python, CUDA and system. In a container or WSL raise its memory first.", Cost: "None"},
 		},
 		Sources: []string{"gcc/gcc.cc", "ninja/doc/manual.asciidoc", "pytorch/torch/utils/cpp_extension.py", "cmake/Help/manual/cmake.1.rst"},
