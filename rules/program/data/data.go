@@ -36,6 +36,6 @@ var bundles = []string{"Wampserver", "wampmysqld", "C:/wamp", "C:/xampp", "mysql
 func onWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Near(bundles...) }
 
 var (
-	swap = cause.Cure{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 4 GB of swap", Told: "On Linux, where you have root:", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"}
+	swap = cause.Cure{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 4 GB of swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"}
 	look = cause.Cure{If: when.Not(onWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "End what a database server does not need; in a container its limit counts, not the RAM of the machine.", Cost: "A look is free"}
 )

@@ -52,6 +52,7 @@ var Host = program.Program{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },
 		"bigger_gpu":          cardIsNotIt,
+		"add_swap":            idleSwap,
 	},
 }
 
@@ -61,12 +62,26 @@ var remedies = func() []cause.Remedy {
 	for i, m := range out {
 		if m.Fix == "lower_num_workers" {
 			out[i].If = when.All(m.If, when.Any(writes, ledger.RunsModels))
-		} else if slices.Contains([]string{"use_smaller_model", "use_lower_quant", "use_mmap"}, m.Fix) && m.Fit == cause.MayHelp {
+		} else if slices.Contains([]string{"use_smaller_model", "use_lower_quant", "use_mmap"}, m.Fix) {
 			out[i].If = when.All(m.If, when.Not(loaderKilled))
+		} else if m.Fix == "close_other_apps" && m.Fit == cause.MayHelp {
+			out[i].If = when.All(m.If, when.Not(when.Any(when.Root(fact.BuildKilled), writesMemory)))
+		} else if m.Fix == "add_swap" {
+			out[i].If = when.All(m.If, when.Not(when.All(inGuest, writesMemory)))
 		}
 	}
 	return out
 }()
+
+// idleSwap says why swap does not help; nothing in a batch job, whose reader would
+// not think of it.
+func idleSwap(c *ledger.Case) string {
+	if ledger.OnCluster(c) {
+		return ""
+	}
+	swap := fix.FixesByID()["add_swap"]
+	return swap.Refuted(c)
+}
 
 func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {

@@ -181,8 +181,8 @@ var killedCards = []cause.Card{
 		ID: "linux/build-killed", Kinds: []fact.Kind{fact.BuildKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a compiler: the build needed more RAM than it had",
-		Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
-		Not:      "Freeing graphics memory: a build uses RAM only.",
+		Means:    "The kernel ended a compiler because RAM ran out. As many run side by side as the build was told or allows itself (`-j`, often one per core), and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
+		Not:      "Cleaning first: it only loses the files that are finished.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "One for every 2 GB of RAM in C++, every 6 GB in CUDA; already 2 or fewer: one. Finished files are kept: start again in the same folder.", Ways: []cause.Way{
 				{For: "make", Text: "`make -j2`"},
@@ -192,7 +192,7 @@ var killedCards = []cause.Card{
 				{For: "cargo", Text: "`cargo build -j 2`"},
 			}, Cost: "A longer build"},
 			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "upgrade_version", Title: "Install a prebuilt package", Told: "Look for a wheel or package for your versions of Python, CUDA and system. In a container or WSL raise its memory first.", Cost: "None"},
+			{Fix: "upgrade_version", If: func(c *ledger.Case) bool { return c.Near("pip install", "Building wheel", "setup.py") }, Title: "Install a prebuilt package", Told: "Look for a wheel or package for your versions of Python, CUDA and system.", Cost: "None"},
 		},
 		Sources: []string{"gcc/gcc.cc", "ninja/doc/manual.asciidoc", "pytorch/torch/utils/cpp_extension.py", "cmake/Help/manual/cmake.1.rst"},
 	},

@@ -206,6 +206,12 @@ func atStart(c *ledger.Case) bool {
 	return ok && ran.Count != nil && ran.Count.Value < 120
 }
 
+// forHours: the container had run for hours, so that something climbed.
+func forHours(c *ledger.Case) bool {
+	ran, ok := c.Fact("ran_seconds")
+	return ok && ran.Count != nil && ran.Count.Value >= 3*3600
+}
+
 // cgroupStats is how the kernel's report of a cgroup begins (up to 5.2); what it
 // calls cache are files, those in memory included.
 var cgroupStats = regexp.MustCompile(`cache:(\d{1,14})KB rss:(\d{1,14})KB`)
@@ -312,7 +318,7 @@ var kubernetesCards = []cause.Card{
 			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each holds its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some throughput"},
 			boundDaemon,
 			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
-			{Fix: "stream_dataset", If: when.Not(atStart), Title: "See whether it climbs to the new limit as well", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "Then it leaks, or has a cache without a bound, and a larger limit only postpones the kill: update it, or look for that setting. Where it stays below, the limit was too low.", Cost: "Free"},
+			{Fix: "stream_dataset", If: when.Any(when.All(when.Not(named), when.Not(atStart)), forHours), Title: "See whether it climbs to the new limit as well", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak or a cache without a bound, and a larger limit only postpones the kill: update the program, or look for that setting.", Cost: "Free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources"},
 	},

@@ -26,7 +26,7 @@ var nextflowLimit = cause.Card{
 		out["process"] = nextflowProcess(c)
 		return out
 	},
-	Headline: "lost a task of the pipeline[[, {process}]]: it reached the memory that was requested for it[[{figures}]]",
+	Headline: "lost a task of the pipeline[[, {process}]], at the memory that was requested for it[[{figures}]]",
 	Means:    "Nextflow submits each task as a job of its own, and the `memory` of its process becomes the job's limit. The job is ended as soon as it is above that, so how much it needs in all the log does not say.",
 	Not:      "Editing the job script (.command.run): Nextflow writes it anew.",
 	Cures: []cause.Cure{
