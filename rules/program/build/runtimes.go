@@ -96,8 +96,9 @@ var (
 	}
 	Go = program.Program{
 		Name: "go", Shown: "The Go program", Edits: "flags", Language: "other",
-		Proofs:  []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
-		Useless: map[string]func(*ledger.Case) string{"add_swap": ofLinux("add_swap"), "close_other_apps": ofLinux("close_other_apps")},
+		Proofs:   []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
+		Remedies: map[string][]cause.Remedy{cause.HostMemory: {{Fix: "raise_memory_limit", Fit: cause.Cures}, {Fix: "add_swap", Fit: cause.MayHelp}}},
+		Useless:  map[string]func(*ledger.Case) string{"add_swap": ofLinux("add_swap"), "close_other_apps": ofLinux("close_other_apps")},
 		Cards: []cause.Card{goCompiler, {
 			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
 			Cause: cause.HostMemory, Weight: cause.Decisive, Figures: goHeap,

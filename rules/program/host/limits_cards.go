@@ -58,13 +58,28 @@ func inAI(c *ledger.Case) bool {
 	return c.In("python") || c.Reader.Language == "python" || ledger.RunsModels(c) || c.Near("DLL load failed", "WinError")
 }
 
+// How Windows' limit is raised, and who shares it.
+var (
+	morePages = cause.Cure{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Windows key, \"View advanced system settings\", Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", custom size on an SSD with room: initial 16384, maximum 65536 MB. Set, OK, restart.", Cost: "Disk space and a restart"}
+	mostPages = cause.Cure{Fix: "close_other_apps", Title: "Close the programs with the largest commit size", Told: "Task Manager, Details, column \"Commit size\" (right-click the column header, Select columns): end what is on top and not needed, such as an old python.", Cost: "Free"}
+)
+
 var pageFileCards = []cause.Card{{
+	ID: "windows/commit-spawned", Kinds: []fact.Kind{fact.CommitLimit}, Said: []string{"multiprocessing/spawn.py"}, If: inAI, Cause: cause.HostMemory, Weight: cause.Decisive,
+	Headline: "ran out of system memory: its worker processes committed RAM plus page file (error 1455)",
+	Means:    "The traceback is that of a process which another Python process started (`multiprocessing/spawn.py`). Each of them loads the libraries anew, and with PyTorch's CUDA files commits a few GB before it does anything; Windows grants all processes together no more than RAM plus page file.",
+	Cures: []cause.Cure{
+		{Fix: "lower_num_workers", Title: "Start fewer processes", Told: "A tool: its own option for processes, workers or threads, at 1 (often `-n 1` or `--workers 1`). Your own script: `num_workers=0` or `Pool(2)`, and the start under `if __name__ == \"__main__\":`.", Cost: "Time"},
+		morePages, mostPages,
+	},
+	Sources: []string{"cpython/Lib/multiprocessing/spawn.py", "https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-"},
+}, {
 	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, If: inAI, Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "ran out of system memory: RAM plus page file are all committed (error 1455)",
 	Means:    "Windows commits memory before it is used, up to RAM plus page file (\"Committed\" in Task Manager); RAM itself may look free. Two things commit a lot: a model file while it is opened (as much as its size), and the CUDA libraries (a few GB in every Python process, so loader workers multiply it). A page file that is off, small, or on a full disk lowers the limit.",
 	Not:      "A card with more VRAM: the limit is on RAM plus page file.",
 	Cures: []cause.Cure{
-		{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Windows key, \"View advanced system settings\", Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", custom size on an SSD with room: initial 16384, maximum 65536 MB. Set, OK, restart.", Cost: "Disk space and a restart"},
+		morePages,
 		{Fix: "close_other_apps", If: cause.LoadsModel, Title: "Close the programs with the largest commit size", Told: "Task Manager, Details, column \"Commit size\" (right-click the column header, Select columns): browsers, another UI, an old python. Or restart Windows.", Cost: "Free"},
 		{Fix: "use_smaller_model", If: cause.LoadsModel, Title: "Load a smaller or split model file", Told: "A quantised file (4 bit, fp8), or one that is split into several parts, commits less at a time.", Cost: "Perhaps quality"},
 		{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !cause.LoadsModel(c) }, Title: "Use fewer worker processes", Told: "`num_workers=0` or 2 (YOLO `workers=0`); in a script with workers keep the start under `if __name__ == \"__main__\":`.", Cost: "Data may come slower"},
