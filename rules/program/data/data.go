@@ -20,6 +20,11 @@ func server(name, shown string, sources program.Sources, cards []cause.Card, pro
 	return program.Program{Name: name, Shown: shown, Edits: "admin", Work: "data", Language: "other", Proofs: proofs, Sources: sources, Cards: cards}
 }
 
+// ownLimit refutes swap where a program reached a limit of its own.
+var ownLimit = map[string]func(*ledger.Case) string{"add_swap": func(*ledger.Case) string {
+	return "The limit is the program's own; the machine need not be short of memory."
+}}
+
 // bounded are the figures of a message that states a limit.
 func bounded(c *ledger.Case) map[string]string {
 	told := map[string]string{"bound": "", "twice": ""}

@@ -76,7 +76,10 @@ var remedies = func() []cause.Remedy {
 // idleSwap says why swap does not help; nothing in a batch job, whose reader would
 // not think of it.
 func idleSwap(c *ledger.Case) string {
-	if ledger.OnCluster(c) {
+	switch {
+	case c.In("sge", "snakemake", "cromwell"):
+		return "It does not raise what a job may use, and the nodes of a cluster are its administrator's."
+	case ledger.OnCluster(c):
 		return ""
 	}
 	swap := fix.FixesByID()["add_swap"]

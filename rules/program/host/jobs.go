@@ -1,13 +1,16 @@
 package host
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
 
 // Workflow managers and engines of clusters.
 var (
 	Snakemake = program.Program{
 		Name: "snakemake", Shown: "Snakemake", Edits: "flags", Language: "other",
 		Proofs: []string{"Error in rule ", "snakemake/"},
-		Cards:  snakemakeCards, Sources: program.Sources{"https://snakemake.readthedocs.io/en/stable/executing/cli.html": "--set-resources --set-threads --retries --restart-times --cores --resources"},
+		Cards:  snakemakeCards, Useless: map[string]func(*ledger.Case) string{"add_swap": idleSwap}, Sources: program.Sources{"https://snakemake.readthedocs.io/en/stable/executing/cli.html": "--set-resources --set-threads --retries --restart-times --cores --resources"},
 	}
 	Nextflow = program.Program{
 		Name: "nextflow", Shown: "Nextflow", Work: "data", Edits: "flags", Language: "other",

@@ -61,8 +61,11 @@ func loopFigures(c *ledger.Case) map[string]string {
 	if n < 10 || m <= n {
 		return nil
 	}
-	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64)}
+	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64), "gpu": graphics(c)}
 }
+
+// gpuFigures name the card, where a reader may take its memory for what ran out.
+func gpuFigures(c *ledger.Case) map[string]string { return map[string]string{"gpu": graphics(c)} }
 
 // bar is what a progress bar close before the failure had counted, 0 without one.
 func bar(c *ledger.Case) (done, all int64) {
@@ -123,11 +126,11 @@ var killedCards = []cause.Card{
 	},
 	tensorflowKilled,
 	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"},
+		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"}, Figures: gpuFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
 		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,
 			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Not as a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file. To see first whether it is the amount, run it on a tenth of the data.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
@@ -140,7 +143,7 @@ var killedCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
 		Means:    "A loop had done {done} of {all} iterations; if each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep less from each iteration", Told: "Keep file paths, not decoded images. Fill one preallocated array of the final type (`uint8`, `float32`), on disk if it is large. Write results out every thousand iterations.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, instead of appending to a list", Cost: "Some rewriting"},
 			askFree,
@@ -164,11 +167,11 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
+		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: gpuFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM",
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,
 			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},

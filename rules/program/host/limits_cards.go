@@ -25,17 +25,17 @@ var dockerLess = cause.Cure{Fix: "lower_num_workers", Title: "Use less memory in
 
 var dockerCards = []cause.Card{
 	{
-		ID: "docker/oom-killed", Kinds: []fact.Kind{fact.ContainerKill}, Cause: cause.HostMemory, Weight: cause.Decisive,
+		ID: "docker/oom-killed", Kinds: []fact.Kind{fact.ContainerKill}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: gpuFigures,
 		Headline: "says OOMKilled: the container ran out of RAM",
-		Means:    "The kernel ended a process of the container because RAM ran out, not GPU memory. If the container has a `--memory` limit, it reached that; otherwise Docker Desktop's virtual machine (half of RAM or less by default) or the whole host was full. All processes of the container count together, and so do files in /dev/shm and tmpfs.",
-		Not:      "GPU settings: this is system memory (RAM).",
+		Means:    "The kernel ended a process of the container because RAM ran out[[, not the memory of {gpu}]]. If the container has a `--memory` limit, it reached that; otherwise Docker Desktop's virtual machine (half of RAM or less by default) or the whole host was full. All processes of the container count together, and so do files in /dev/shm and tmpfs.",
+		Not:      "[[Settings of {gpu}: this is system memory (RAM).]]",
 		Cures:    []cause.Cure{dockerRaise, dockerLess, whoKilled}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
-		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Strong, Figures: gpuFigures,
 		Headline: "stopped with 137: killed, most likely for RAM",
 		Means:    "137 means signal 9: usually RAM ran out in the container's own limit, Docker Desktop's virtual machine, or the host. A `docker stop` that timed out, a health check or an orchestrator sends the same signal. `docker inspect` below prints true or false for OOMKilled; false does not rule it out, because a killed child process may not count.",
-		Not:      "GPU settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures:    []cause.Cure{dockerRaise, whoKilled, dockerLess}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/stop/"},
 	},
 }

@@ -26,7 +26,7 @@ var windowsCards = []cause.Card{{
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: commitFigures,
 	Headline: "ran out of virtual memory: RAM plus page file are all committed",
 	Means:    "Windows promises programs at most RAM plus page file (\"Committed\" in Task Manager), and counts what is reserved even if it is never used: RAM may look free. {names}",
-	Not:      "Graphics card settings: it is system memory.",
+	Not:      "[[Settings of {gpu}: it is system memory.]]",
 	Cures: []cause.Cure{
 		{Fix: "restart_session", If: topProgram, Title: "Restart {top}, and watch it", Told: "That gives its memory back. If its \"Commit size\" (Task Manager, Details) then grows all day with the same work, it leaks: update it, or go back to the version before that began.", Cost: "What is open in it"},
 		{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: commitWays, Cost: "Disk space and a restart"},
@@ -70,6 +70,7 @@ var gridCards = []cause.Card{{
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "ended the job with signal 9 (KILL), most likely at its memory limit",
 	Means:    "Grid Engine sends KILL at a hard limit: memory (`h_vmem`) or time (`h_rt`); the kernel sends it when the node is full. The mail's \"Max vmem\", or `maxvmem` of qacct, tells: close to the limit times the slots, it was memory.",
+	Not:      "Submitting it again unchanged: it reaches the same limit.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Compare use and limit, and request twice as much", Told: "`qacct -j JOB` (its number): `maxvmem` is what it used, `category` what was asked for. Then `qsub -l h_vmem=32G`, with twice `maxvmem`, divided by the slots, in place of 32G.", Cost: "Perhaps a longer wait"},
 		lessMemory, lessPython, grows,
@@ -116,7 +117,7 @@ var committer = regexp.MustCompile(`virtual\s+memory:\s+(\S[^()]{0,60}?) \(\d+\)
 func topProgram(c *ledger.Case) bool { return commitFigures(c)["top"] != "" }
 
 func commitFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"top": "", "names": "Event 2004 (Event Viewer, System, Resource-Exhaustion-Detector) names the three programs that had committed most, in bytes."}
+	out := map[string]string{"top": "", "gpu": graphics(c), "names": "Event 2004 (Event Viewer, System, Resource-Exhaustion-Detector) names the three programs that had committed most, in bytes."}
 	if ledger.RunsModels(c) {
 		out["names"] = "A model commits about its file's size while it loads. " + out["names"]
 	}

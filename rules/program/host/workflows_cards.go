@@ -94,7 +94,8 @@ func moreEachRetry(c *ledger.Case) []step.Step {
 // Cromwell runs workflows in WDL.
 var Cromwell = program.Program{
 	Name: "cromwell", Shown: "Cromwell", Work: "data", Edits: "flags", Language: "other",
-	Proofs: []string{"cromwell-executions/", "cromwell.backend."},
+	Proofs:  []string{"cromwell-executions/", "cromwell.backend."},
+	Useless: map[string]func(*ledger.Case) string{"add_swap": idleSwap},
 	Cards: []cause.Card{{
 		ID: "cromwell/killed", Kinds: jobKills, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: atLimit,
 		Headline: "lost a task of the workflow: it was killed, most likely for RAM[[{figures}]]",
