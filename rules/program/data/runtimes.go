@@ -12,11 +12,8 @@ func heap(name, shown, language string, proofs []string, k cause.Card, sources p
 	if k.Cause == "" {
 		k.Cause = cause.BudgetMisconfigured
 	}
-	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}, Useless: map[string]func(*ledger.Case) string{"add_swap": ownLimit["add_swap"], "lower_num_workers": noLoader}}
+	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}, Useless: ownLimit, Remedies: ofHost}
 }
-
-// noLoader: the usual way is about a data loader.
-func noLoader(*ledger.Case) string { return "Nothing here reads data in worker processes." }
 
 // ofArea: what is full is an area of the kernel, whatever programs hold.
 func ofArea(c *ledger.Case) string {
@@ -76,7 +73,7 @@ var (
 
 	KernelPages = program.Program{
 		Name: "linux-kernel", Shown: "The Linux kernel", Edits: "admin", Language: "other",
-		Useless: map[string]func(*ledger.Case) string{"close_other_apps": ofArea, "add_swap": ofArea, "lower_num_workers": noLoader},
+		Useless: map[string]func(*ledger.Case) string{"close_other_apps": ofArea, "add_swap": ofArea, "lower_num_workers": ofArea, "use_smaller_model": ofArea},
 		Proofs:  []string{"page allocation failure", "alloc failed, req-size:", "use vmalloc=<size> to increase", "vmalloc: allocation failure", "cannot allocate DMA CBs"},
 		Cards: []cause.Card{
 			{

@@ -86,6 +86,15 @@ func idleSwap(c *ledger.Case) string {
 	return swap.Refuted(c)
 }
 
+// othersJobs: what else runs on a node of a cluster is other people's.
+func othersJobs(c *ledger.Case) string {
+	if c.In("sge") {
+		return "What else runs on the node belongs to other people."
+	}
+	usual := fix.FixesByID()["close_other_apps"]
+	return usual.Refuted(c)
+}
+
 func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {
 		return ""

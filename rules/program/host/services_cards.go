@@ -21,7 +21,7 @@ func service(name, shown, limit, title, kind string, sources program.Sources, pr
 		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources, Commands: commands,
 		Titles:  map[string]string{"raise_memory_limit": title},
 		Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.Paste(kind, limit)},
-		Useless: map[string]func(*ledger.Case) string{"add_swap": idleSwap},
+		Useless: map[string]func(*ledger.Case) string{"add_swap": idleSwap, "close_other_apps": othersJobs},
 	}
 }
 
