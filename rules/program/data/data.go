@@ -25,8 +25,11 @@ var ownLimit = map[string]func(*ledger.Case) string{"add_swap": func(*ledger.Cas
 	return "The limit is the program's own; the machine need not be short of memory."
 }}
 
-// ofHost is what is left of the remedies for a full machine where it is not full.
-var ofHost = map[string][]cause.Remedy{cause.HostMemory: {{Fix: "raise_memory_limit", Fit: cause.Helps}}}
+// first is what is left of the remedies for a full machine where it is not full: the
+// first of the card's own.
+func first(k cause.Card) map[string][]cause.Remedy {
+	return map[string][]cause.Remedy{cause.HostMemory: {{Fix: k.Cures[0].Fix, Fit: cause.Helps}}}
+}
 
 // bounded are the figures of a message that states a limit.
 func bounded(c *ledger.Case) map[string]string {

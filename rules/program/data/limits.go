@@ -9,7 +9,7 @@ import (
 func limited(name, shown string, proofs []string, k cause.Card) program.Program {
 	k.ID, k.Kinds, k.Said, k.Cause, k.Weight, k.Figures = name+"/limit", refused, proofs, cause.BudgetMisconfigured, cause.Decisive, bounded
 	p := server(name, shown, nil, []cause.Card{k}, proofs...)
-	p.Useless, p.Remedies = ownLimit, ofHost
+	p.Useless, p.Remedies = ownLimit, first(k)
 	return p
 }
 

@@ -12,7 +12,7 @@ func heap(name, shown, language string, proofs []string, k cause.Card, sources p
 	if k.Cause == "" {
 		k.Cause = cause.BudgetMisconfigured
 	}
-	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}, Useless: ownLimit, Remedies: ofHost}
+	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}, Useless: ownLimit, Remedies: first(k)}
 }
 
 // ofArea: what is full is an area of the kernel, whatever programs hold.

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -137,7 +138,7 @@ func besides(c *ledger.Case) string {
 	switch {
 	case inDocker(c) || c.In("kubernetes"):
 		return "Raising the limit of a container"
-	case graphics(c) != "":
+	case platforms.Graphics(c) != "":
 		return "Graphics card settings"
 	}
 	return ""

@@ -166,15 +166,6 @@ func tabled(c *ledger.Case, name string) bool {
 	return slices.ContainsFunc(c.Facts.Tasks, func(p fact.Process) bool { return p.Name == name })
 }
 
-// graphics names the card where the log is about work on one, whose readers may
-// take its memory for what ran out; "" where nobody would think of it.
-func graphics(c *ledger.Case) string {
-	if c.Training() || ledger.RunsModels(c) || c.In("pytorch", "tensorflow", "jax") {
-		return "the graphics card"
-	}
-	return ""
-}
-
 // inPython: what was ended is Python, by its name or by what the log shows of it.
 func inPython(c *ledger.Case) bool {
 	victim, named := c.Fact("victim")

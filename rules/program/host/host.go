@@ -95,6 +95,15 @@ func othersJobs(c *ledger.Case) string {
 	return usual.Refuted(c)
 }
 
+// noModel: nothing shows that a job of Grid Engine runs a model.
+func noModel(c *ledger.Case) string {
+	if c.In("sge") && !ledger.RunsModels(c) {
+		return "Nothing shows that the job runs a model."
+	}
+	usual := fix.FixesByID()["use_smaller_model"]
+	return usual.Refuted(c)
+}
+
 func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {
 		return ""

@@ -12,11 +12,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// Cures that several share.
-var (
-	whoKilled = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
-)
-
 // watchRAM shows the largest processes while they grow.
 const watchRAM = "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'"
 

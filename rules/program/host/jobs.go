@@ -3,6 +3,7 @@ package host
 import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 )
 
 // Workflow managers and engines of clusters.
@@ -20,7 +21,7 @@ var (
 	Spark = program.Program{
 		Name: "spark", Shown: "Spark", Work: "data", Edits: "flags", Language: "java",
 		Proofs: []string{"org.apache.spark", "org/apache/spark", "SparkContext", "ExecutorLostFailure"},
-		Cards:  sparkCards, Sources: program.Sources{"https://spark.apache.org/docs/latest/submitting-applications.html": "--executor-memory --executor-cores"},
+		Cards:  platforms.Spark, Sources: program.Sources{"https://spark.apache.org/docs/latest/submitting-applications.html": "--executor-memory --executor-cores"},
 	}
 	YARN = program.Program{
 		Name: "yarn", Shown: "YARN", Work: "data", Edits: "flags", Language: "java",

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -61,11 +62,8 @@ func loopFigures(c *ledger.Case) map[string]string {
 	if n < 10 || m <= n {
 		return nil
 	}
-	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64), "gpu": graphics(c)}
+	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64), "gpu": platforms.Graphics(c)}
 }
-
-// gpuFigures name the card, where a reader may take its memory for what ran out.
-func gpuFigures(c *ledger.Case) map[string]string { return map[string]string{"gpu": graphics(c)} }
 
 // bar is what a progress bar close before the failure had counted, 0 without one.
 func bar(c *ledger.Case) (done, all int64) {
@@ -126,7 +124,7 @@ var killedCards = []cause.Card{
 	},
 	tensorflowKilled,
 	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"}, Figures: gpuFigures,
+		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"}, Figures: platforms.GPUFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
 		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
@@ -167,7 +165,7 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: gpuFigures,
+		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: platforms.GPUFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM",
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",

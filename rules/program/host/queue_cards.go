@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -236,7 +237,7 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"], out["ask"], out["gpu"] = "", "", graphics(c)
+	out["alone"], out["ask"], out["gpu"] = "", "", platforms.Graphics(c)
 	if out["wanted"] == "" {
 		out["ask"] = "Put twice `ReqMem`, which this prints, into the job script: `#SBATCH --mem=` (0: all of the node's RAM). `MaxRSS` is the peak, sampled, so it can miss a short one."
 	}
