@@ -146,7 +146,7 @@ func victimFigures(c *ledger.Case) map[string]string {
 // take its memory for what ran out; "" where nobody would think of it.
 func Graphics(c *ledger.Case) string {
 	if c.Training() || ledger.RunsModels(c) || c.In("pytorch", "tensorflow", "jax") {
-		return "the Graphics card"
+		return "the graphics card"
 	}
 	return ""
 }
