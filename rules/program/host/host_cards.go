@@ -170,6 +170,7 @@ var kernelCards = []cause.Card{
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
 			{Fix: "lower_num_workers", Title: "Use less memory", If: when.All(inPython, when.Not(loaderKilled)), Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
+			{Fix: "stream_dataset", If: loaderKilled, Title: "Hold the data set's index in arrays", Told: "A list of Python objects in the data set is copied bit by bit into every worker as it is read. NumPy arrays or a memory-mapped file (`np.load(path, mmap_mode=\"r\")`) stay shared.", Cost: "Some rewriting"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(known, when.Not(inPython), when.Not(ofMachine)), Told: "{bound}.", Cost: "Detail, or time"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(when.Any(inPython, known)), Ways: []cause.Way{
 				{For: "A server or database", Text: "the cache or memory limit in its own configuration, as an amount: a share is often one of the machine's RAM"},
@@ -177,7 +178,7 @@ var kernelCards = []cause.Card{
 				{For: "It grows all the time", Text: "a leak or a cache without a bound: update it, or restart it on a schedule"},
 			}, Cost: "Detail, or time"},
 		},
-		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "https://github.com/pytorch/pytorch/issues/13246", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
 	},
 	oomd,
 	{
