@@ -156,7 +156,7 @@ var kernelCards = []cause.Card{
 		Not:      "{outside}: the limit stays the same.",
 		Cures: []cause.Cure{
 			boundFirst,
-			{Fix: "lower_num_workers", If: loaderKilled, Title: "Run fewer data loader workers", Told: "`num_workers=0` (scripts: `--workers 0`) shows what one process needs, then as many as fit. Read samples in `__getitem__`, do not cache them.", Cost: "The card may wait for data"},
+			{Fix: "lower_num_workers", If: when.All(loaderKilled, unnamed), Title: "Run fewer data loader workers", Told: "`num_workers=0` (scripts: `--workers 0`) shows what one process needs, then as many as fit. Read samples in `__getitem__`, do not cache them.", Cost: "The card may wait for data"},
 			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that memory limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; lower it once the real peak is known.]]", Cost: "Less for the rest of the machine"},
 			{Fix: "raise_memory_limit", If: when.All(unnamed, writesPython), Title: "Raise that limit, where it was set", Told: "[[{wanted} is {basis}.]]", Ways: []cause.Way{
 				{For: "Docker", Text: "`--memory` of `docker run`, or `mem_limit:` in Compose, on the host"},
@@ -169,6 +169,7 @@ var kernelCards = []cause.Card{
 				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
+			{Fix: "lower_num_workers", If: when.All(loaderKilled, when.Not(unnamed)), Title: "Run fewer data loader workers", Told: "`num_workers=0` (scripts: `--workers 0`) shows what one process needs, then as many as fit. Read samples in `__getitem__`, do not cache them.", Cost: "The card may wait for data"},
 			{Fix: "lower_num_workers", Title: "Use less memory", If: when.All(inPython, when.Not(loaderKilled)), Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
 			{Fix: "stream_dataset", If: loaderKilled, Title: "Hold the data set's index in arrays", Told: "A list of Python objects in the data set is copied bit by bit into every worker as it is read. NumPy arrays or a memory-mapped file (`np.load(path, mmap_mode=\"r\")`) stay shared.", Cost: "Some rewriting"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(known, when.Not(inPython), when.Not(ofMachine)), Told: "{bound}.", Cost: "Detail, or time"},

@@ -43,8 +43,9 @@ var PageFile = []cause.Card{{
 	Headline: "ran out of system memory: its worker processes committed RAM plus page file (error 1455)",
 	Means:    "The traceback is that of a process which another Python process started (`multiprocessing/spawn.py`). Each of them loads the libraries anew, and with PyTorch's CUDA files commits a few GB before it does anything; Windows grants all processes together no more than RAM plus page file.",
 	Cures: []cause.Cure{
+		morePages,
 		{Fix: "lower_num_workers", Title: "Start fewer processes", Told: "A tool: its own option for processes, workers or threads, at 1 (often `-n 1` or `--workers 1`). Your own script: `num_workers=0` or `Pool(2)`, and the start under `if __name__ == \"__main__\":`.", Cost: "Time"},
-		morePages, mostPages,
+		mostPages,
 	},
 	Sources: []string{"cpython/Lib/multiprocessing/spawn.py", "https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-"},
 }, {
