@@ -63,7 +63,7 @@ var remedies = func() []cause.Remedy {
 		if m.Fix == "lower_num_workers" {
 			out[i].If = when.All(m.If, when.Any(writes, ledger.RunsModels))
 		} else if slices.Contains([]string{"use_smaller_model", "use_lower_quant", "use_mmap"}, m.Fix) {
-			out[i].If = when.All(m.If, when.Not(loaderKilled))
+			out[i].If = when.All(m.If, when.Not(when.Any(loaderKilled, writesMemory, when.All(capped, when.Not(cause.LoadsModel)))))
 		} else if m.Fix == "close_other_apps" && m.Fit == cause.MayHelp {
 			out[i].If = when.All(m.If, when.Not(when.Any(when.Root(fact.BuildKilled), writesMemory)))
 		} else if m.Fix == "add_swap" {
