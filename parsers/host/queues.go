@@ -15,8 +15,8 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	text.On("Job exceeded a memory resource limit", readPBSMail), text.On("TERM_MEMLIMIT", readLSF), text.On("TERM_SWAP", readLSF), text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
 	// HTCondor.
 	text.On("Job has gone over memory limit of", readCondor), text.On("Job has gone over cgroup memory limit of", readCondor), text.On("Docker job has gone over memory limit of", readCondor),
-	// Grid Engine: execd's "job 7.1 exceeds job hard limit "h_vmem" of queue "all.q@n1" (34370846720.00000 > limit:34359738368.00000)", and qacct.
-	text.On("exceeds job hard limit", text.FailsIf(queueKill, 0, 160, text.NewPattern(`"[hs]_(?:vmem|rss)"ofqueue.{0,100}?\((?<vmem_used_bytes>\d{6,19})\.\d{1,9}>limit:(?<limit_bytes>\d{6,19})\.`))), text.On("exit_status  137", text.FailsIf(queueKill, 0, 900, text.NewPattern(`maxvmem(?<vmem_used>[\d.]{1,12}[kmg]).{0,300}?[hs]_(?:vmem|rss)=(?<limit>[\d.]{1,12}[kmg])`))),
+	// Grid Engine: execd's "job 7.1 exceeds job hard limit "h_vmem" of queue "all.q@n1" (34370846720.00000 > limit:34359738368.00000)", and qacct; before them the mail of a job.
+	text.On("execd enforced h_vmem limit", text.FailsWith(queueKill, 400, 30, text.NewPattern(`maxvmem=(?<vmem_used>[\d.]{1,12}[kmg])`))), text.On("exceeds job hard limit", text.FailsIf(queueKill, 0, 160, text.NewPattern(`"[hs]_(?:vmem|rss)"ofqueue.{0,100}?\((?<vmem_used_bytes>\d{6,19})\.\d{1,9}>limit:(?<limit_bytes>\d{6,19})\.`))), text.On("exit_status  137", text.FailsIf(queueKill, 0, 900, text.NewPattern(`maxvmem(?<vmem_used>[\d.]{1,12}[kmg]).{0,300}?[hs]_(?:vmem|rss)=(?<limit>[\d.]{1,12}[kmg])`))),
 	text.On("Memory limit of", text.FailsIf(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"}, 0, 90, runPattern)), // Cloud Run: "512 MiB exceeded with 530 MiB used"
 }, nil, nil)
 

@@ -17,7 +17,7 @@ var (
 )
 
 var (
-	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"}
+	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk, slow"}
 	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, or 32768 to 65536 MB on an SSD; restart.", Cost: "Disk space"}
 	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "If much is free and `ulimit -v` or the last file shows a number, that limit refused: raise it. If they show `unlimited` and `max`, the machine was full.", Cost: "A look is free"}
 )
@@ -65,7 +65,7 @@ var Linker = program.Program{
 			},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "refused the compiler memory: RAM and swap, or a limit, are used up",
-			Means:    "GCC was refused memory. Builds usually run one compiler per core, and each takes what its file needs, about 1 GB for heavy C++ templates. A container's limit, `ulimit -v` or a 32-bit compiler (2 to 4 GB) refuses even if RAM is free. The source is usually fine.",
+			Means:    "GCC was refused memory. As many run side by side as `-j` says, and each takes what its file needs, about 1 GB for heavy C++ templates. A container's limit, `ulimit -v` or a 32-bit compiler (2 to 4 GB) refuses even if RAM is free. The source is usually fine.",
 			Cures: []cause.Cure{
 				{Fix: "lower_build_jobs", Title: "Compile one file at a time (-j1)", Told: "In the same folder; finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "A longer build"},
 				swap, look,

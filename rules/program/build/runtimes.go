@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -95,27 +96,69 @@ var (
 	}
 	Go = program.Program{
 		Name: "go", Shown: "The Go program", Edits: "flags", Language: "other",
-		Proofs: []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
-		Cards: []cause.Card{{
+		Proofs:   []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
+		Remedies: map[string][]cause.Remedy{cause.HostMemory: {{Fix: "raise_memory_limit", Fit: cause.Cures}, {Fix: "add_swap", Fit: cause.MayHelp}}},
+		Useless:  map[string]func(*ledger.Case) string{"add_swap": ofLinux("add_swap"), "close_other_apps": ofLinux("close_other_apps")},
+		Cards: []cause.Card{goCompiler, {
 			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
 			Cause: cause.HostMemory, Weight: cause.Decisive, Figures: goHeap,
 			Headline: "was refused memory by the system[[: {asked}]]",
-			Means:    "Go asked the system for memory[[, {asked} more,]] and was refused.[[{who}]][[ It wanted {object} in one piece: a large input or answer, or a slice that doubles.]][[{spread}]] The frames below \"goroutine\" that do not begin with `runtime.` show what was allocating, which need not be what fills the heap.",
+			Means:    "{who}[[ It wanted {object} in one piece: a large input or answer, or a slice that doubles.]][[ {spread}]]",
 			Cures: []cause.Cure{
-				page, goRefused,
+				page, bsdLimit, goRefused,
 				{Fix: "lower_batch_size", Title: "Use a smaller input or fewer workers", Told: "Part of the input or of the answer, fewer workers or queries at once, smaller caches. If it grows with any input, update the program, or report the whole trace.", Cost: "Time"},
-				{Fix: "lower_mem_fraction", Title: "Let Go collect garbage earlier", Told: "`GOGC=50`, and if it was built with Go 1.19 or later `GOMEMLIMIT=12GiB` (12: four fifths of your RAM). It frees garbage only.", Cost: "Processor time"},
-				swap,
+				{Fix: "lower_mem_fraction", Title: "Let Go collect garbage earlier", Told: "`GOGC=50`, and if it was built with Go 1.19 or later `GOMEMLIMIT` at four fifths of what it may have (`GOMEMLIMIT=3GiB`).", Cost: "Processor time"},
+				{Fix: swap.Fix, If: when.Not(when.Any(reader.OnWindows, onBSD)), Title: swap.Title, Kind: swap.Kind, Text: swap.Text, Cost: swap.Cost},
 			},
-			Sources: []string{"go/src/runtime/mem_windows.go", "go/src/runtime/mem_linux.go", "go/src/runtime/malloc.go", "linux/mm/mmap.c", "https://go.dev/doc/gc-guide"},
+			Sources: []string{"go/src/runtime/mem_windows.go", "go/src/runtime/mem_linux.go", "go/src/runtime/mem_bsd.go", "go/src/runtime/malloc.go", "linux/mm/mmap.c", "https://go.dev/doc/gc-guide"},
 		}},
 	}
 )
 
 // goRefused: Linux kills at the limit of a cgroup, it does not refuse there.
 var goRefused = cause.Cure{
-	If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check what refused it, and lift that", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory vm.max_map_count",
+	If: when.Not(when.Any(reader.OnWindows, onBSD)), Fix: "raise_memory_limit", Title: "Check what refused it, and lift that", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory vm.max_map_count",
 	Told: "As the user who starts it. `ulimit -v` shows a number: raise it (a service: `LimitAS=infinity`). `overcommit_memory` is 2: `sudo sysctl vm.overcommit_memory=0`, or add swap. Neither, and little is available: the machine is full.", Cost: "A look is free",
+}
+
+// onBSD: the runtime's file for the BSDs stands in the trace.
+func onBSD(c *ledger.Case) bool { return c.Near("mem_bsd.go") }
+
+// ofLinux says why a fix whose commands are those of Linux does not help a case.
+func ofLinux(id string) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		if onBSD(c) {
+			return "The commands are those of Linux."
+		}
+		usual := fix.FixesByID()[id]
+		return usual.Refuted(c)
+	}
+}
+
+// bsdLimit: on the BSDs a user's limit on data counts what Go maps.
+var bsdLimit = cause.Cure{
+	If: onBSD, Fix: "raise_memory_limit", Title: "Raise the limit on data", Kind: "shell", Text: "ulimit -d; ulimit -d unlimited",
+	Told: "In the shell that starts it; the first prints today's limit in KiB. It goes up to the hard limit of the login class: `datasize` in /etc/login.conf (then log in again). If it is unlimited, RAM and swap were full: `top`.", Cost: "None",
+}
+
+// goCompiler is the compiler of Go, which is a Go program itself.
+var goCompiler = cause.Card{
+	ID: "go/compiler", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit}, Said: []string{"cmd/compile/internal", "cmd/link/internal", "go build", "go install ", "mem_bsd.go"}, If: compiles,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: goHeap,
+	Headline: "was refused memory by the system: it was Go's own compiler[[, {asked} more]]",
+	Means:    "{who} `go build` runs a compiler for each core, and one large package (generated code above all) can take several GB by itself.",
+	Not:      "`go clean -cache`: it only makes the next build larger.",
+	Cures: []cause.Cure{
+		{Fix: "lower_build_jobs", Title: "Build one package at a time", Told: "`GOGC=50 go build -p 1`, with the arguments that you had; `GOGC=50` lets the compiler collect garbage earlier.", Cost: "A longer build"},
+		page, bsdLimit, goRefused,
+		{Fix: swap.Fix, If: when.Not(when.Any(reader.OnWindows, onBSD)), Title: swap.Title, Kind: swap.Kind, Text: swap.Text, Cost: swap.Cost},
+	},
+	Sources: []string{"go/src/cmd/go/internal/work/build.go", "go/src/runtime/mem_bsd.go", "https://go.dev/doc/gc-guide"},
+}
+
+// compiles: frames of the compiler or linker, or the command that runs them.
+func compiles(c *ledger.Case) bool {
+	return c.Near("cmd/compile/internal", "cmd/link/internal", "go build", "go install ")
 }
 
 // Where the heap of a Go program of 64 bit begins, and in steps of what, where
@@ -125,15 +168,20 @@ const goArena, goHint = 0xc000000000, 1 << 40
 // goHeap: the address that the system was asked for tells how far the heap had
 // spread.
 func goHeap(c *ledger.Case) map[string]string {
-	told := map[string]string{"spread": "", "object": "", "who": " RAM and swap were full, or a limit was reached: `ulimit -v`, `vm.overcommit_memory=2`, the number of mappings. The memory limit of a container is not it: there the kernel kills."}
-	if reader.OnWindows(c) {
-		told["who"] = ""
+	told := map[string]string{"spread": "", "object": "", "who": "RAM and swap were full, or a limit was reached: `ulimit -v`, `vm.overcommit_memory=2`, the number of mappings."}
+	switch {
+	case reader.OnWindows(c):
+		told["who"] = "Windows promises at most RAM plus page file (\"Committed\" in Task Manager), and that was used up."
+	case onBSD(c):
+		told["who"] = "RAM and swap were full, or a limit of the user was reached: on the BSDs `ulimit -d` counts what Go maps."
+	case c.Says("docker", "kubernetes"):
+		told["who"] += " The memory limit of a container is not it: there the kernel kills."
 	}
 	if object := goHex(c, "go_object"); object >= 64<<20 && object < 1<<42 {
 		told["object"] = units.Amount(object)
 	}
 	if reserved := goHex(c, "go_heap")%goHint - goArena; reserved >= 32<<30 {
-		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ", far more than most machines have: a huge input, or something that grows without end."
+		told["spread"] = "By its address the heap had spread over " + units.Amount(reserved) + ", far more than most machines have: a huge input, or something that grows without end."
 	}
 	return told
 }

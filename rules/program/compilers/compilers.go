@@ -51,11 +51,38 @@ func compiler(c *ledger.Case) bool {
 
 // needs is what one compiler of the build takes.
 func needs(c *ledger.Case) map[string]string {
+	out := map[string]string{"need": "about 1 GB for heavy C++ templates or a large crate, several for generated code", "per": "2", "ended": "The kernel ended a compiler because RAM ran out.", "where": ""}
 	if c.Near("cicc", "cudafe", ".cu.o", "Building CUDA object") || c.Contains("cicc") {
-		return map[string]string{"need": "2 to 6 GB for CUDA kernels", "per": "6"}
+		out["need"], out["per"] = "2 to 6 GB for CUDA kernels", "6"
 	}
-	return map[string]string{"need": "about 1 GB for heavy C++ templates or a large crate, several for generated code", "per": "2"}
+	n := 0
+	for _, x := range c.Facts.Failures {
+		if x.Kind == fact.BuildKilled {
+			n++
+		}
+	}
+	if n > 1 {
+		out["ended"] = "The kernel ended several compilers because RAM ran out: their sum did not fit."
+	}
+	for _, h := range hosts {
+		if c.Says(h.program) {
+			out["where"] = h.more
+			break
+		}
+	}
+	return out
 }
+
+// hosts are those that bound the memory of a build, and how they give more.
+var hosts = []struct{ program, more string }{
+	{"wsl", "`memory=` under `[wsl2]` in %UserProfile%\\.wslconfig, then `wsl --shutdown`"},
+	{"github-actions", "A larger runner (`runs-on:`), or a swap file in an earlier step"},
+	{"docker", "`docker run --memory`, or Docker Desktop's settings (Resources)"},
+	{"kubernetes", "`resources.limits.memory` of the pod that builds"},
+}
+
+// bounded: the log shows who bounds the memory of the build.
+func bounded(c *ledger.Case) bool { return needs(c)["where"] != "" }
 
 func cards(program, headline string, tools []buildTool) []cause.Card {
 	var out []cause.Card
@@ -64,13 +91,13 @@ func cards(program, headline string, tools []buildTool) []cause.Card {
 			ID: program + "/" + t.name, Kinds: []fact.Kind{fact.BuildKilled, fact.ShellKilled}, If: compiler, Said: t.said, Unsaid: []string{"Building wheel", "pip install", "setup.py"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: headline,
-			Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: {need}. The sources are usually fine.",
+			Means:    "{ended} As many run side by side as the build was told or allows itself (`-j`, often one per core), and each takes what its file needs: {need}. The sources are usually fine.",
 			Figures:  needs,
 			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
 				{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: t.fewer + " One job for every {per} GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
-				{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"},
-				{Fix: "raise_memory_limit", Title: "In a container, WSL or CI, raise its memory", Told: "`docker run --memory`, Docker Desktop's settings, `memory=` in .wslconfig, a larger runner. `sudo dmesg -T | grep -i 'killed process'` on the host shows whether a limit (\"Memory cgroup\") or the machine was full.", Cost: "Less for the rest"},
+				{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk, slow"},
+				{Fix: "raise_memory_limit", If: bounded, Title: "Give the container or runner more memory", Told: "{where}. `sudo dmesg -T | grep -i 'killed process'` on the host shows whether a limit (\"Memory cgroup\") or the machine was full.", Cost: "Less for the rest"},
 			},
 			Sources: []string{"gcc/gcc.cc", t.source},
 		})

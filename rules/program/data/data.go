@@ -20,6 +20,17 @@ func server(name, shown string, sources program.Sources, cards []cause.Card, pro
 	return program.Program{Name: name, Shown: shown, Edits: "admin", Work: "data", Language: "other", Proofs: proofs, Sources: sources, Cards: cards}
 }
 
+// ownLimit refutes swap where a program reached a limit of its own.
+var ownLimit = map[string]func(*ledger.Case) string{"add_swap": func(*ledger.Case) string {
+	return "The limit is the program's own; the machine need not be short of memory."
+}}
+
+// first is what is left of the remedies for a full machine where it is not full: the
+// first of the card's own.
+func first(k cause.Card) map[string][]cause.Remedy {
+	return map[string][]cause.Remedy{cause.HostMemory: {{Fix: k.Cures[0].Fix, Fit: cause.Helps}}}
+}
+
 // bounded are the figures of a message that states a limit.
 func bounded(c *ledger.Case) map[string]string {
 	told := map[string]string{"bound": "", "twice": ""}
@@ -36,6 +47,6 @@ var bundles = []string{"Wampserver", "wampmysqld", "C:/wamp", "C:/xampp", "mysql
 func onWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Near(bundles...) }
 
 var (
-	swap = cause.Cure{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 4 GB of swap", Told: "On Linux, where you have root:", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"}
+	swap = cause.Cure{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 4 GB of swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"}
 	look = cause.Cure{If: when.Not(onWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "End what a database server does not need; in a container its limit counts, not the RAM of the machine.", Cost: "A look is free"}
 )

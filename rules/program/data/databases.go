@@ -26,7 +26,10 @@ var PostgreSQL = program.Program{
 		Not:      "Freeing disk space, a larger /dev/shm: System V segments are not there.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Remove segments that nobody uses", Told: "Stop other PostgreSQL servers first, those of tests too. `ipcs -m` lists the segments; one with `nattch` 0 and your user is a leftover: `ipcrm -m ID`, with its shmid.", Cost: "free"},
-			{Fix: "raise_shm_size", Title: "Raise the kernel's limit", Told: "Linux: `sudo sysctl -w kernel.shmmni=8192`. macOS and BSD have limits of their own, lower ones; PostgreSQL's page on kernel resources names them.", Cost: "none"},
+			{Fix: "raise_shm_size", Title: "Raise the kernel's limit", Ways: []cause.Way{
+				{For: "Linux", Text: "`sudo sysctl -w kernel.shmmni=8192`"},
+				{For: "macOS", Text: "`kern.sysv.shmmni` is 32 by default, and `kern.sysv.shmall` 1024 pages: larger numbers in /etc/sysctl.conf (all five of `shmmax`, `shmmin`, `shmmni`, `shmseg`, `shmall`), then restart"},
+			}, Cost: "none"},
 			{Fix: "restart_session", Title: "Or restart the machine", Told: "It removes all segments.", Cost: "some minutes"},
 		},
 		Sources: []string{"postgresql/src/backend/port/sysv_shmem.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},

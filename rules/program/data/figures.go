@@ -1,12 +1,30 @@
 package data
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
+
+// savedLater is Redis' line of a save that began.
+var savedLater = []string{"Background saving started by pid"}
+
+func savedAgain(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == savedLater[0] && w.Line > c.Failure.Line })
+}
+
+// forkFigures say that a later save began, so that memory was short for a while.
+func forkFigures(c *ledger.Case) map[string]string {
+	told := map[string]string{"later": ""}
+	if savedAgain(c) {
+		told["later"] = "A later save began (\"Background saving started\"), so it was refused for a while only: something else held memory then."
+	}
+	return told
+}
 
 // glutenFigures are those of the settings and the stats that Gluten prints
 // below its message.

@@ -8,7 +8,9 @@ import (
 // limited is a service whose one card is about a limit of its own.
 func limited(name, shown string, proofs []string, k cause.Card) program.Program {
 	k.ID, k.Kinds, k.Said, k.Cause, k.Weight, k.Figures = name+"/limit", refused, proofs, cause.BudgetMisconfigured, cause.Decisive, bounded
-	return server(name, shown, nil, []cause.Card{k}, proofs...)
+	p := server(name, shown, nil, []cause.Card{k}, proofs...)
+	p.Useless, p.Remedies = ownLimit, first(k)
+	return p
 }
 
 // Query engines that end a statement at a limit of their own.

@@ -2,6 +2,7 @@ package data
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
@@ -11,7 +12,15 @@ func heap(name, shown, language string, proofs []string, k cause.Card, sources p
 	if k.Cause == "" {
 		k.Cause = cause.BudgetMisconfigured
 	}
-	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}}
+	return program.Program{Name: name, Shown: shown, Edits: "flags", Language: language, Proofs: proofs, Sources: sources, Cards: []cause.Card{k}, Useless: ownLimit, Remedies: first(k)}
+}
+
+// ofArea: what is full is an area of the kernel, whatever programs hold.
+func ofArea(c *ledger.Case) string {
+	if c.Near("alloc failed, req-size:", "cannot allocate DMA CBs", "use vmalloc=<size> to increase") {
+		return "What is full is an area of the kernel's own; programs hold nothing of it."
+	}
+	return ""
 }
 
 // Runtimes with a heap of a size of their own, and boards whose RAM is fixed.
@@ -64,7 +73,8 @@ var (
 
 	KernelPages = program.Program{
 		Name: "linux-kernel", Shown: "The Linux kernel", Edits: "admin", Language: "other",
-		Proofs: []string{"page allocation failure", "alloc failed, req-size:", "use vmalloc=<size> to increase", "vmalloc: allocation failure", "cannot allocate DMA CBs"},
+		Useless: map[string]func(*ledger.Case) string{"close_other_apps": ofArea, "add_swap": ofArea, "lower_num_workers": ofArea, "use_smaller_model": ofArea},
+		Proofs:  []string{"page allocation failure", "alloc failed, req-size:", "use vmalloc=<size> to increase", "vmalloc: allocation failure", "cannot allocate DMA CBs"},
 		Cards: []cause.Card{
 			{
 				ID: "linux-kernel/cma", Kinds: refused, Said: []string{"alloc failed, req-size:", "cannot allocate DMA CBs"},

@@ -50,15 +50,18 @@ var (
 
 	Redis = server("redis", "Redis", nil, []cause.Card{
 		{
-			ID: "redis/fork", Kinds: refused, Said: []string{"Can't save in background: fork", "fork: Cannot allocate memory"},
-			Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not fork to save its data",
-			Means: "Redis forks to write its snapshot, and the kernel counts the copy at full size, though only changed pages are copied. With `vm.overcommit_memory` 0 or 2 that can be refused when Redis holds about half of the memory. The data is still in memory, but not saved; by default writes are refused until a save succeeds.",
-			Not:   "A larger maxmemory: the fork then needs more.",
-			Cures: []cause.Cure{
-				{Fix: "raise_memory_limit", Title: "Set `vm.overcommit_memory=1`", Kind: "shell", Text: "sudo sysctl vm.overcommit_memory=1\necho 'vm.overcommit_memory = 1' | sudo tee -a /etc/sysctl.d/99-redis.conf", Cost: "None with Redis alone"},
-				swap,
-				{Fix: "lower_mem_fraction", Title: "Lower `maxmemory`", Told: "To 60 % of RAM, with `maxmemory-policy allkeys-lru` for a cache; `save \"\"` if it needs no snapshots.", Cost: "Old keys go"},
+			ID: "redis/fork", Kinds: refused, Said: append([]string{"Can't save in background: fork", "fork: Cannot allocate memory"}, savedLater...), If: func(c *ledger.Case) bool {
+				return c.Near("Can't save in background: fork", "fork: Cannot allocate memory")
 			},
+			Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not fork to save its data",
+			Means: "Redis forks to write its snapshot, and the kernel counts the copy at full size, though only changed pages are copied. With `vm.overcommit_memory` 0 or 2 that can be refused although RAM is free.[[ {later}]] The data is still in memory, but not saved; by default writes are refused until a save succeeds.",
+			Cures: []cause.Cure{
+				{Fix: "raise_memory_limit", Title: "Set `vm.overcommit_memory=1`", Told: "Where Redis is in a container: on its host. It holds at once:", Kind: "shell", Text: "sudo sysctl vm.overcommit_memory=1\necho 'vm.overcommit_memory = 1' | sudo tee -a /etc/sysctl.d/99-redis.conf", Cost: "None with Redis alone"},
+				swap,
+				{Fix: look.Fix, If: when.All(look.If, savedAgain), Title: "See what held memory then", Kind: look.Kind, Text: look.Text, Cost: look.Cost},
+				{Fix: "lower_mem_fraction", If: when.Not(savedAgain), Title: "If it is only a cache: lower `maxmemory`", Told: "To 60 % of RAM, with `maxmemory-policy allkeys-lru`, and `save \"\"`. Not where it holds sessions, queues or jobs of another program: those would be lost.", Cost: "Old keys go"},
+			},
+			Figures: forkFigures,
 			Sources: []string{"redis/src/rdb.c", "https://redis.io/docs/latest/operate/oss_and_stack/management/admin/"},
 		},
 		{

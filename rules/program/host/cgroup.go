@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -69,12 +71,34 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
 	out["whose"] = whose(c)
 	out["victim"] = cmp.Or(out["victim"], "a process")
-	out["rest"] = ""
+	out["rest"], out["loader"], out["outside"], out["watch"] = "", "", "More RAM in the machine, or closing programs outside", watch(c)
+	if loaderKilled(c) {
+		out["loader"] = "The error beside it is of a data loader worker that was killed: most likely that is the process."
+	}
+	if unnamed(c) { // a hosted notebook has more with a larger machine
+		out["outside"] = "Closing programs outside"
+	}
 	if f := c.F(); f.Limit != nil && f.KilledRSS != nil && (f.Limit.Bytes-f.KilledRSS.Bytes)*5 > f.Limit.Bytes {
 		out["rest"] = units.Amount(f.Limit.Bytes - f.KilledRSS.Bytes)
 	}
 	return out
 }
+
+// watch is what shows the memory of whoever's limit it was over time.
+func watch(c *ledger.Case) string {
+	switch {
+	case inPod(c) || c.In("kubernetes"):
+		return "`kubectl top pod --containers`"
+	case inDocker(c):
+		return "`docker stats`"
+	case owningUnit(c) != "":
+		return "`systemd-cgtop -m`"
+	}
+	return "`docker stats` or `systemd-cgtop -m`"
+}
+
+// loaderKilled: the log also has the error of a data loader worker that was killed.
+func loaderKilled(c *ledger.Case) bool { return c.Kind(fact.WorkerKilled) }
 
 // askerOf is who asked for memory when none was left.
 var askerOf = regexp.MustCompile(`(\S{1,16}) invoked oom-killer`)
@@ -85,14 +109,17 @@ func machineFigures(c *ledger.Case) map[string]string {
 	out["asker"], out["asker_bound"] = "", ""
 	if who := askerOf.FindStringSubmatch(c.Failure.Message); who != nil && out["victim"] == "" {
 		p, _ := kinds.Of(who[1])
-		out["asker"], out["asker_bound"] = plainName(who[1]), p.Bound
+		out["asker"], out["asker_bound"] = plainName(who[1]), kinds.Sentence(p.Bound)
 	}
 	out["victim"] = cmp.Or(out["victim"], "the program")
-	out["adjusted"], out["largest"] = adjusted(c), out["held"]
+	out["adjusted"], out["largest"], out["beside"] = adjusted(c), out["held"], besides(c)
 	if out["adjusted"] != "" {
 		out["largest"] = ""
 	}
-	out["swap_left"] = ""
+	out["swap_left"], out["balloon"] = "", ""
+	if inGuest(c) {
+		out["balloon"] = "On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`)."
+	}
 	if free, ok := c.Fact("kernel_swap_free"); ok && free.Size != nil && out["swap"] != "" {
 		if all, _ := c.Fact("kernel_swap"); free.Size.Bytes*20 > all.Size.Bytes {
 			out["swap_left"] = units.Amount(free.Size.Bytes)
@@ -104,6 +131,17 @@ func machineFigures(c *ledger.Case) map[string]string {
 		out["no_swap"] = "0 in the log"
 	}
 	return out
+}
+
+// besides names what a reader may take for what was full, of what the log shows.
+func besides(c *ledger.Case) string {
+	switch {
+	case inDocker(c) || c.In("kubernetes"):
+		return "Raising the limit of a container"
+	case platforms.Graphics(c) != "":
+		return "Graphics card settings"
+	}
+	return ""
 }
 
 func swapSteps(c *ledger.Case) []step.Step {
@@ -229,7 +267,7 @@ func fullContainer(c *ledger.Case) string {
 
 // slurmJob is the job's number, from the message or the path of its cgroup.
 func slurmJob(c *ledger.Case) string {
-	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step ", "job step "} {
+	for _, text := range [...]string{"StepId=", "oom-kill event(s) in step ", "oom_kill event in step ", "job step ", ": Job "} {
 		if id, _, _ := strings.Cut(after(c, text), "."); id != "" {
 			if _, ok := ledger.Whole(id); ok {
 				return id

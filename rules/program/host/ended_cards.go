@@ -21,6 +21,13 @@ func known(c *ledger.Case) bool {
 	return ok
 }
 
+// ofMachine: it is a program that takes its size from the machine's RAM.
+func ofMachine(c *ledger.Case) bool {
+	victim, _ := c.Fact("victim")
+	p, _ := kinds.Of(victim.Text)
+	return p.OfMachine
+}
+
 // killedAbove reports a victim that held so many bytes at least.
 func killedAbove(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return c.F().KilledRSS != nil && c.F().KilledRSS.Bytes >= bytes }

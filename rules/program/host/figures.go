@@ -143,6 +143,10 @@ func hostFigures(c *ledger.Case) map[string]string {
 	if out["victim"] == "java" && (c.Contains("elasticsearch") || tabled(c, "elasticsearch")) { // elastic.co/docs/reference/elasticsearch/jvm-settings
 		out["bound"] = "Set `ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`, at most half of the limit: Elasticsearch needs the rest for direct buffers, network and Lucene's files"
 	}
+	if x := cmp.Or(f.Limit, f.KilledRSS); x != nil && strings.Contains(out["bound"], kinds.Share) {
+		out["bound"] = strings.Replace(out["bound"], kinds.Share, fmt.Sprintf("`%dG`, a fifth below the %s of today", max(x.Bytes*4/5/units.GiB, 1), x), 1)
+		out["bounded"] = out["bound"]
+	}
 	if f.Limit != nil {
 		out["limit"] = f.Limit.String()
 	}
@@ -173,9 +177,7 @@ func inPython(c *ledger.Case) bool {
 func bounded(name string, out map[string]string) {
 	p, _ := kinds.Of(name)
 	out["bounded"], out["leak"], out["bound"] = p.Bound, p.Leak, p.Bound
-	if p.Bound != "" {
-		out["bound"] = strings.ToUpper(p.Bound[:1]) + p.Bound[1:]
-	}
+	out["bound"] = kinds.Sentence(p.Bound)
 }
 
 // plainName is the name of a process without what could be markup.
@@ -247,7 +249,12 @@ func manyAlike(c *ledger.Case) bool {
 func teamFigures(c *ledger.Case) map[string]string {
 	out, t := hostFigures(c), biggestTeam(c)
 	out["team"], out["count"], out["together"] = plainName(t.name), strconv.Itoa(t.count), units.Amount(t.bytes)
-	out["shared"] = ""
+	out["shared"], out["team_bound"] = "", "Its own option for workers, processes or connections sets the number."
+	if p, ok := kinds.Of(t.name); ok {
+		out["team_bound"] = kinds.Sentence(p.Bound) + "."
+	} else if strings.HasPrefix(t.name, "python") || strings.HasPrefix(t.name, "pt_") {
+		out["team_bound"] = "Data loader: `num_workers=2`. Pool or joblib: half of today's `Pool(processes=...)` or `n_jobs=...`."
+	}
 	if limit := c.F().Limit; limit != nil && t.bytes > limit.Bytes {
 		out["shared"] = "more than the limit, because shared pages count in each process"
 	}
@@ -271,17 +278,28 @@ func otherFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// swapOf is the size of a swap file: half of what was held, in steps of 8 GB.
+// swapOf is the size of a swap file: half of what was held, in steps of 8 GB, and
+// on a small machine no more than its RAM.
 func swapOf(c *ledger.Case) int64 {
-	n := int64(16)
+	n := int64(8)
 	if rss := c.F().KilledRSS; rss != nil {
 		n = min(max(ledger.CeilDiv(gib(rss.Bytes/2), 8)*8, 8), 64)
+	} else if ledger.RunsModels(c) || c.Training() {
+		n = 16
+	}
+	if ram := max(ledger.Sized(c, "kernel_ram"), ledger.Sized(c, "mem_total")); ram > 0 {
+		n = min(n, max(2*ledger.CeilDiv(gib(ram), 2), 2))
 	}
 	return n
 }
 
+// swapCommand adds a swap file; one that is in use has the usual name already.
 func swapCommand(c *ledger.Case) string {
-	return fmt.Sprintf("sudo fallocate -l %dG /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", swapOf(c))
+	file := "/swapfile"
+	if ledger.Sized(c, "kernel_swap") > 0 || ledger.Sized(c, "swap_total") > 0 {
+		file = "/swapfile2"
+	}
+	return fmt.Sprintf("sudo fallocate -l %dG %[2]s && sudo chmod 600 %[2]s\nsudo mkswap %[2]s && sudo swapon %[2]s", swapOf(c), file)
 }
 
 // adjusted says that the kernel did not choose its victim by size alone, "" where

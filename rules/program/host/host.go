@@ -44,7 +44,7 @@ var Host = program.Program{
 		cause.LeakedProcess: {{Look: tableShowsAnother}},
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(cause.Weak, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
-	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: remedies},
 	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps, "close_other_apps": stepsCloseBiggest},
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": limits.Effect},
 	Checks:   map[string]string{"raise_memory_limit": "`systemd-cgtop -m`, `docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit."},
@@ -52,7 +52,56 @@ var Host = program.Program{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },
 		"bigger_gpu":          cardIsNotIt,
+		"add_swap":            idleSwap,
 	},
+}
+
+// remedies are the cause's own; of loader workers only to those who may have some.
+var remedies = func() []cause.Remedy {
+	out := slices.Clone(cause.HostRemedies)
+	for i, m := range out {
+		if m.Fix == "lower_num_workers" {
+			out[i].If = when.All(m.If, when.Any(writes, ledger.RunsModels))
+		} else if slices.Contains([]string{"use_smaller_model", "use_lower_quant", "use_mmap"}, m.Fix) {
+			out[i].If = when.All(m.If, when.Not(when.Any(loaderKilled, writesMemory, when.All(capped, when.Not(cause.LoadsModel)))))
+		} else if m.Fix == "close_other_apps" && m.Fit == cause.MayHelp {
+			out[i].If = when.All(m.If, when.Not(when.Any(when.Root(fact.BuildKilled), writesMemory)))
+		} else if m.Fix == "add_swap" {
+			out[i].If = when.All(m.If, when.Not(when.All(inGuest, writesMemory)))
+		}
+	}
+	return out
+}()
+
+// idleSwap says why swap does not help; nothing in a batch job, whose reader would
+// not think of it.
+func idleSwap(c *ledger.Case) string {
+	switch {
+	case c.In("sge", "snakemake", "cromwell"):
+		return "It does not raise what a job may use, and the nodes of a cluster are its administrator's."
+	case ledger.OnCluster(c):
+		return ""
+	}
+	swap := fix.FixesByID()["add_swap"]
+	return swap.Refuted(c)
+}
+
+// othersJobs: what else runs on a node of a cluster is other people's.
+func othersJobs(c *ledger.Case) string {
+	if c.In("sge") {
+		return "What else runs on the node belongs to other people."
+	}
+	usual := fix.FixesByID()["close_other_apps"]
+	return usual.Refuted(c)
+}
+
+// noModel: nothing shows that a job of Grid Engine runs a model.
+func noModel(c *ledger.Case) string {
+	if c.In("sge") && !ledger.RunsModels(c) {
+		return "Nothing shows that the job runs a model."
+	}
+	usual := fix.FixesByID()["use_smaller_model"]
+	return usual.Refuted(c)
 }
 
 func cardIsNotIt(c *ledger.Case) string {

@@ -1,22 +1,15 @@
 package host
 
 import (
-	"strconv"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
-)
-
-// Cures that several share.
-var (
-	lessAtOnce = cause.Cure{Fix: "lower_num_workers", Title: "Use less memory at once", Kind: "text", Text: "Fewer worker processes, smaller batches of data, files read in pieces: each worker holds its own data.", Cost: "Some speed"}
-	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
 )
 
 // watchRAM shows the largest processes while they grow.
@@ -76,7 +69,7 @@ var kernelCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Check {other}: stop it, or limit its memory", Steps: stepsCloseBiggest, Cost: "Free"},
 			{Fix: "lower_num_workers", Title: "Run the two one after the other", Told: "Or give each a limit of its own, so that only the one that grows is killed: `systemd-run --user --scope -p MemoryMax=8G COMMAND` (8G: what it may take).", Cost: "Time"},
-			{Fix: "add_swap", Title: "Add swap for a short peak", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
@@ -86,10 +79,10 @@ var kernelCards = []cause.Card{
 		Headline: "killed one of {count} {team} processes, which held {together} together",
 		Means:    "No single process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is usually one program's workers, each with its own copy of what it loads.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Run half as many {team} processes", Told: "Each one less frees about {each}. Data loader: `num_workers=2`. Pool or joblib: half of today's `Pool(processes=...)` or `n_jobs=...`. A server: its option for workers or connections.", Cost: "Slower"},
+			{Fix: "lower_num_workers", Title: "Run half as many {team} processes", Told: "Each one less frees about {each}.[[ {team_bound}]]", Cost: "Slower"},
 			{Fix: "stream_dataset", If: inPython, Title: "Share large arrays between the workers", Told: "Open them with `np.load(path, mmap_mode=\"r\")` inside the worker, instead of a list or DataFrame in the parent: forked workers copy Python objects bit by bit as they touch them.", Cost: "Some rewriting"},
 			{Fix: "raise_memory_limit", If: capped, Steps: limitSteps, Title: "Raise the limit", Cost: "Less for the rest of the machine"},
-			{Fix: "add_swap", If: uncapped, Title: "Add swap, if it was close", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", If: uncapped, Title: "Add swap, if it was close", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
@@ -98,38 +91,17 @@ var kernelCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}, which held just {held}: the machine's RAM was full",
 		Means:    "The kernel usually ends the largest process. That one held only {held}, so probably no single process is to blame: the machine is small[[ ({ram_total})]], or many processes share it.[[ There is no swap ({no_swap}) to absorb a peak.]] The kernel's table above the kill, where it is printed, has one line per process (rss in pages of 4 KiB).",
-		Not:      "Raising the limit of a container: the whole machine was full.",
+		Not:      "[[{beside}: the whole machine was full.]]",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Check which programs hold the RAM together", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "The command below prints MiB, number and name of each. If one has many processes, lower its number of workers or connections. If {victim} grows over days, restart it and update it.", Cost: "A look is free"},
 			{Fix: "add_swap", Title: "Add swap for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
+			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine.[[ {balloon}]]", Cost: "Money"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c"},
 	},
-	{
-		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
-		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
-		Means:    "The machine itself ran out of RAM[[ and of its {swap} of swap]], not the limit of a container or job.[[ {swap_left} of swap was still free, so it was memory that cannot be swapped, or a burst faster than the disk.]] [[The kernel usually ends the process that holds most; this one held {largest}. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}) to absorb a peak. ]][[{asker} asked for memory when none was left; that need not be what was killed. ]]The log does not show whether memory jumped (something large was loaded) or climbed slowly (a leak).",
-		Not:      "Raising the limit of a container, or graphics card settings.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", If: inPython, Title: "Reduce what {victim} holds", Ways: []cause.Way{
-				{For: "Workers (data loader, Pool, joblib)", Text: "use 2, or half as many: each holds its own copy of the data"},
-				{For: "Data that is read whole", Text: "read it in parts (`chunksize=`) or memory-mapped (`np.load(path, mmap_mode=\"r\")`), in smaller types (float32, uint8)"},
-				{For: "It climbs over hours", Text: "something is kept, such as a list of results: write results out as they come"},
-			}, Told: "The command below shows whether memory jumps or climbs.", Kind: "shell", Text: watchRAM, Cost: "Some rewriting"},
-			{Fix: "lower_num_workers", If: when.All(named, when.Not(inPython)), Title: "Reduce what {victim} holds", Ways: []cause.Way{
-				{For: "A server, node or database", Text: "the cache or memory limit in its own configuration, as an amount"},
-				{For: "It jumps when it loads something", Text: "give it a part of the input at a time, or fewer threads"},
-				{For: "It climbs over hours", Text: "a cache or a leak: limit the cache, update the program (or go back, if it came with an update), restart it on a schedule"},
-			}, Told: "The command below shows whether memory jumps or climbs, and who else is large.", Kind: "shell", Text: watchRAM, Cost: "Free to look"},
-			{Fix: "close_other_apps", If: when.Not(when.Any(named, inPython)), Title: "See who was killed, and who holds the RAM", Kind: "shell", Text: "sudo dmesg -T | grep -E 'Killed process|oom-kill:' | tail -2; ps -eo pid,rss,etime,args --sort=-rss | head -6", Told: "The line \"Killed process\" names the victim and what it held.[[ {asker}: {asker_bound}.]] A server's own cache or memory limit is the first thing to set; what climbs over hours leaks, and another release or a restart on a schedule helps.", Cost: "A look is free"},
-			{Fix: "raise_memory_limit", If: when.Not(inPython), Title: "Give the machine more RAM", Told: "If one program is meant to have all of it: its documentation says how much it needs.[[ Here it has {ram_total}.]]", Cost: "Money"},
-			{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
-			{Fix: "close_other_apps", If: inPython, Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
-		},
-		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
-	},
+	memoryFiles,
+	virtual(machine),
+	machine,
 	{
 		ID: "linux/pod-crumbs", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"oom_score_adj=99", "oom_score_adj=98", "oom_score_adj=97"}, If: when.All(unnamed, crumb, when.Not(inPod)),
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
@@ -166,13 +138,13 @@ var kernelCards = []cause.Card{
 		ID: "linux/cgroup-docker", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"dockerd:", "dockerd[", "shim reaped", "module=libcontainerd"}, If: when.All(unnamed, named, when.Not(inPod)),
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim}: most likely a Docker container reached its own memory limit",
-		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM. No line names the owner, but Docker's daemon reports the end of a container beside it.[[ {victim} held {held} itself.]]",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM. No line names the owner, but Docker's daemon reports the end of a container beside it.",
 		Not:      "More RAM in the machine, or closing programs outside: the limit stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the container's limit", Steps: func(c *ledger.Case) []step.Step { return dockerSteps(c, "", false) }, Told: "[[{wanted} is {basis}; lower it once the real peak is known. ]]If Kubernetes started it, the limit is the pod's (`resources.limits.memory`).", Cost: "Less for the rest of the machine"},
+			boundFirst,
+			{Fix: "raise_memory_limit", Title: "Raise the container's limit", Steps: func(c *ledger.Case) []step.Step { return dockerSteps(c, "", false) }, Told: "[[{wanted} is {basis}; lower it once the real peak is known.]]", Cost: "Less for the rest of the machine"},
 			boundDaemon,
 			{Fix: "lower_num_workers", If: when.Not(known), Title: "Reduce what {victim} uses", Told: "Set its own cache or memory limit, workers or threads as numbers: defaults often follow the machine's RAM and cores, not the container's.", Cost: "Some speed"},
-			watchGrowth,
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
@@ -180,47 +152,36 @@ var kernelCards = []cause.Card{
 		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
-		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM. It is the limit of {whose}.[[ {victim} held {held} itself]][[, and {swapped} more in swap]].[[ The other {rest} of the {limit} are further processes, and files in /dev/shm and tmpfs, which count as well.]]",
-		Not:      "More RAM in the machine, or closing programs outside: the limit stays the same.",
+		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, and the machine itself may have plenty of RAM.[[ {loader}]][[ {victim} held {held} itself, and {swapped} more in swap.]][[ The other {rest} of the {limit} are further processes, and files in /dev/shm and tmpfs, which count as well.]]",
+		Not:      "{outside}: the limit stays the same.",
 		Cures: []cause.Cure{
+			boundFirst,
+			{Fix: "lower_num_workers", If: when.All(loaderKilled, unnamed), Title: "Run fewer data loader workers", Told: "`num_workers=0` (scripts: `--workers 0`) shows what one process needs, then as many as fit. Read samples in `__getitem__`, do not cache them.", Cost: "The card may wait for data"},
 			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that memory limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; lower it once the real peak is known.]]", Cost: "Less for the rest of the machine"},
-			{Fix: "raise_memory_limit", If: unnamed, Title: "Find whose limit it was, and raise it", Kind: "shell", Text: ownerOf, Told: "The path that this prints names the owner. In place of 16g put twice today's limit.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", If: when.All(unnamed, writesPython), Title: "Raise that limit, where it was set", Told: "[[{wanted} is {basis}.]]", Ways: []cause.Way{
+				{For: "Docker", Text: "`--memory` of `docker run`, or `mem_limit:` in Compose, on the host"},
+				{For: "A batch job or pod", Text: "its request (`--mem`), or `resources.limits.memory`"},
+				{For: "A hosted notebook", Text: "a runtime with more RAM"},
+			}, Cost: "Less for the rest of the machine"},
+			{Fix: "raise_memory_limit", If: when.All(unnamed, when.Not(writesPython)), Title: "Find whose limit it was, and raise it", Kind: "shell", Text: ownerOf, Told: "The path that this prints names the owner. In place of 16g put twice today's limit.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
 				{For: "docker", Text: "`docker update --memory 16g --memory-swap 16g CONTAINER`, for good in Compose `mem_limit:`"},
 				{For: "A name with .service", Text: "`sudo systemctl set-property NAME.service MemoryMax=16G`"},
 				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},
 				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
 			}, Cost: "Less for the rest of the machine"},
-			{Fix: "lower_num_workers", Title: "Use less memory", If: inPython, Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
-			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(known, when.Not(inPython)), Told: "{bound}.", Cost: "Detail, or time"},
+			{Fix: "lower_num_workers", If: when.All(loaderKilled, when.Not(unnamed)), Title: "Run fewer data loader workers", Told: "`num_workers=0` (scripts: `--workers 0`) shows what one process needs, then as many as fit. Read samples in `__getitem__`, do not cache them.", Cost: "The card may wait for data"},
+			{Fix: "lower_num_workers", Title: "Use less memory", If: when.All(inPython, when.Not(loaderKilled)), Told: "Fewer workers (`num_workers=2`, `Pool(4)`): each holds its own copy, and the default number counts the machine's cores, not the container's. In one process read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some speed"},
+			{Fix: "stream_dataset", If: loaderKilled, Title: "Hold the data set's index in arrays", Told: "A list of Python objects in the data set is copied bit by bit into every worker as it is read. NumPy arrays or a memory-mapped file (`np.load(path, mmap_mode=\"r\")`) stay shared.", Cost: "Some rewriting"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.All(known, when.Not(inPython), when.Not(ofMachine)), Told: "{bound}.", Cost: "Detail, or time"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(when.Any(inPython, known)), Ways: []cause.Way{
 				{For: "A server or database", Text: "the cache or memory limit in its own configuration, as an amount: a share is often one of the machine's RAM"},
 				{For: "One large input", Text: "a part of it at a time, a coarser resolution, or fewer threads"},
-				{For: "It grows all the time", Text: "a leak: {leak}; otherwise update it"},
+				{For: "It grows all the time", Text: "a leak or a cache without a bound: update it, or restart it on a schedule"},
 			}, Cost: "Detail, or time"},
-			{Fix: "detach_accumulated", Title: "If it fails after hours or days, look for a leak", Told: "Run `systemd-cgtop -m` (`docker stats` for a container) every few minutes. If memory climbs steadily, update the program, or restart it on a schedule until the leak is found.", Cost: "Free"},
 		},
-		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "https://github.com/pytorch/pytorch/issues/13246", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
 	},
-	{
-		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: oomdFigures,
-		Headline: "({who}) ended a whole group of programs before memory was gone",
-		Means:    "It was {who}, not the kernel. It ends {group} with all that runs in it.[[ {unsaid}]][[ RAM and swap were both nearly full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group, so something started there multiplies, such as `make -j` without a number, unbounded parallel tests or `xargs`, or a script that calls itself.]]",
-		Not:      "[[Looking in dmesg: the kernel did not do this. `journalctl -u {journal}` shows it.]]",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", If: swarm, Title: "Find what starts so many processes, and limit it", Told: "In another terminal while it runs. Then set a number: `make -j8`, `pytest -n 4`, `xargs -P 4`.", Kind: "shell", Text: "ps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "Free; less in parallel is slower"},
-			{Fix: "raise_memory_limit", If: swarm, Title: "Run it with its own memory limit", Told: "Then only this command is killed, early. Put your own command in place of the last word:", Kind: "shell", Text: "systemd-run --user --scope -p TasksMax=300 -p MemoryMax={most} bash", Cost: "What needs more is ended"},
-			{Fix: "restart_session", If: swarm, Title: "Check what your shell starts by itself", Told: "A line of ~/.bashrc, direnv or an alias that calls itself, or an editor's watcher that starts a process per file.", Cost: "Free"},
-			{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and reduce it", Told: "The largest group comes first. Run fewer workers or jobs, use smaller inputs, or restart a program that leaks.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
-			{Fix: "close_other_apps", If: talos, Title: "Find what fills the node", Told: "`kubectl top node; kubectl top pod -A` shows it. Stop or move pods that use far more than they request.", Cost: "Free to look"},
-			{Fix: "raise_memory_limit", If: talos, Title: "Raise the pod's memory request, or use a larger node", Told: "With an honest request (`resources.requests.memory`) the scheduler places the pod where that much is free.", Cost: "Pending while no node has that free"},
-			{Fix: "add_swap", If: talos, Title: "Add swap on the node", Told: "A `SwapVolumeConfig` document in the machine configuration, and `swapBehavior: LimitedSwap` under `memorySwap` in the kubelet's extraConfig.", Cost: "Disk; slow while it is used"},
-			{Fix: "add_swap", If: when.Not(when.Any(fullSwap, talos)), Title: "Add swap on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
-			{Fix: "raise_memory_limit", If: when.Not(when.Any(swarm, talos)), Title: "Start the job in a group of its own", Told: "Then systemd-oomd ends only that group, not your terminal or desktop. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
-			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap, talos)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Some speed"},
-		},
-		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml", "siderolabs/talos/website/content/v1.13/reference/configuration/block/swapvolumeconfig.md"},
-	},
+	oomd,
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -228,46 +189,9 @@ var kernelCards = []cause.Card{
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
-			lessAtOnce,
+			platforms.LessAtOnce,
 			{Fix: "raise_memory_limit", Title: "Let earlyoom act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 2 -s 5\"` (percent of RAM and of swap; the values in its log, `-m` and `-s` or \"SIGTERM limits\", must be higher for this to act later) and restart the service.", Cost: "Less warning before a stall"},
 		},
 		Sources: []string{"earlyoom/README.md", "earlyoom/earlyoom.default"},
 	},
-}
-
-// manyProcesses in one group are more than any program starts on purpose.
-const manyProcesses = 200
-
-// swarm: systemd-oomd ended hundreds of processes of one group.
-func swarm(c *ledger.Case) bool {
-	n, ok := c.Fact("oomd_processes")
-	return ok && n.Count != nil && n.Count.Value >= manyProcesses
-}
-
-// talos: its own controller ended the group, not systemd-oomd.
-func talos(c *ledger.Case) bool { return c.Contains("runtime.oomcontroller") }
-
-// fullSwap: more swap would be used up as well.
-func fullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
-
-// oomdFigures are what systemd-oomd says of itself.
-func oomdFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"ram": "", "swap": "", "swapped": "", "swarm": "", "unsaid": "", "most": "8G", "who": "systemd-oomd", "journal": "systemd-oomd", "group": "a whole cgroup (a terminal tab, a container or a desktop session)"}
-	if talos(c) {
-		out["who"], out["journal"], out["group"], out["unsaid"] = "the OOM controller of Talos Linux", "", "a whole cgroup, here that of a pod,", "It does so when processes of the node wait for memory too long (memory pressure), so some RAM may have been free."
-	}
-	if ram := ledger.Sized(c, "oomd_ram"); ram > 0 {
-		out["ram"], out["most"] = units.Amount(ram), strconv.FormatInt(max(1, ram*6/10/units.GiB), 10)+"G"
-	}
-	switch {
-	case fullSwap(c):
-		out["swap"], out["swapped"] = units.Amount(ledger.Sized(c, "oomd_swap")), units.Amount(ledger.Sized(c, "oomd_swap_used"))
-	case !swarm(c) && !talos(c):
-		out["unsaid"] = "It does so when processes wait for memory too long (memory pressure), or when RAM and swap are both over 90 % full, so some RAM may have been free. Little or no swap makes such waits frequent."
-	}
-	if swarm(c) {
-		n, _ := c.Fact("oomd_processes")
-		out["swarm"] = n.Count.Text
-	}
-	return out
 }

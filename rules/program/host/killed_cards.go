@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -15,7 +16,7 @@ var askKernel = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Check the kernel log: was it a limit or the machine?", Kind: "shell",
 	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h   # for a container: on its host",
 	Ways: []cause.Way{
-		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached. Double it: `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig"},
+		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached: double it where the container or job is started"},
 		{For: "It says \"Out of memory\"", Text: "the whole machine was full: close what `ps -eo pid,rss,args --sort=-rss | head` shows on top, or add swap"},
 	},
 	Cost: "A look is free",
@@ -28,7 +29,7 @@ var askFree = func() cause.Cure {
 	return ask
 }()
 
-var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow while it is used"}
+var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"}
 
 const bareKill = "Signal 9 (SIGKILL) nearly always comes from the kernel: RAM, or the memory limit of a container or job, was full. "
 
@@ -61,7 +62,7 @@ func loopFigures(c *ledger.Case) map[string]string {
 	if n < 10 || m <= n {
 		return nil
 	}
-	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64)}
+	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64), "gpu": platforms.Graphics(c)}
 }
 
 // bar is what a progress bar close before the failure had counted, 0 without one.
@@ -115,19 +116,19 @@ var killedCards = []cause.Card{
 		Means:    "torchtext reads the whole file of word vectors: words x dimension x 4 bytes (3 million words of 300 numbers are 3.4 GiB), and more than once for a moment: the file's lines, the tensor, and the copy that it saves in `.vector_cache`. " + bareKill + otherKills,
 		Not:      "Graphics card settings: the vectors are in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where your code loads them: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text. Or use vectors with fewer dimensions (GloVe has 50, 100, 200).", Cost: "Rare words have none"},
+			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Where your code loads them: `torchtext.vocab.Vectors(name, max_vectors=500_000)`, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text.", Cost: "Rare words have none"},
 			askKernel,
-			{Fix: "add_swap", Title: "Add swap for the first load", Kind: "shell", Text: swap16, Told: "Later runs load the `.pt` file in `.vector_cache`, which takes less RAM.", Cost: "16 GB of disk, slow"},
+			{Fix: "add_swap", Title: "Add swap for the first load", Steps: swapSteps, Told: "Later runs load the `.pt` file in `.vector_cache`, which takes less RAM.", Cost: "Disk; slow while it is used"},
 		},
 		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
 	},
 	tensorflowKilled,
 	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"},
+		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"}, Figures: platforms.GPUFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
 		Means:    "A progress bar had reached 100 %. What usually follows (joining all results, turning a list into one array, writing it out) needs a second copy of everything for a moment. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,
 			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Not as a list that is joined at the end: a file for every 10,000 results (`np.save`, `torch.save`), or rows of one preallocated file. To see first whether it is the amount, run it on a tenth of the data.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "Some rewriting"},
@@ -140,7 +141,7 @@ var killedCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program in the middle of a loop, most likely for RAM",
 		Means:    "A loop had done {done} of {all} iterations; if each one keeps something (decoded images, rows, objects in a list), the whole loop needs {times} times as much RAM. " + bareKill + otherKills,
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep less from each iteration", Told: "Keep file paths, not decoded images. Fill one preallocated array of the final type (`uint8`, `float32`), on disk if it is large. Write results out every thousand iterations.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, instead of appending to a list", Cost: "Some rewriting"},
 			askFree,
@@ -164,11 +165,11 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
+		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: platforms.GPUFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM",
 		Means:    bareKill + otherKills + " If it always stops at the same step, that step loads or makes something large. If the time varies, something grows, or other programs take the RAM.",
-		Not:      "Graphics card settings: a full card raises an error instead.",
+		Not:      "[[Settings of {gpu}: a full card raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,
 			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "Run half as many processes: each usually holds its own copy of the data. Read data in pieces (`pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`); use shorter videos, fewer or smaller images, or a quantised model.", Cost: "Some rewriting or time"},
@@ -181,8 +182,8 @@ var killedCards = []cause.Card{
 		ID: "linux/build-killed", Kinds: []fact.Kind{fact.BuildKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a compiler: the build needed more RAM than it had",
-		Means:    "The kernel ended a compiler because RAM ran out. Builds usually run one compiler per core, and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
-		Not:      "Freeing graphics memory: a build uses RAM only.",
+		Means:    "The kernel ended a compiler because RAM ran out. As many run side by side as the build was told or allows itself (`-j`, often one per core), and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. The sources are usually fine.",
+		Not:      "Cleaning first: it only loses the files that are finished.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "One for every 2 GB of RAM in C++, every 6 GB in CUDA; already 2 or fewer: one. Finished files are kept: start again in the same folder.", Ways: []cause.Way{
 				{For: "make", Text: "`make -j2`"},
@@ -191,8 +192,8 @@ var killedCards = []cause.Card{
 				{For: "pip with CUDA", Text: "`MAX_JOBS=2 pip install --no-build-isolation PACKAGE` (the package that you install)"},
 				{For: "cargo", Text: "`cargo build -j 2`"},
 			}, Cost: "A longer build"},
-			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
-			{Fix: "upgrade_version", Title: "Install a prebuilt package", Told: "Look for a wheel or package for your versions of Python, CUDA and system. In a container or WSL raise its memory first.", Cost: "None"},
+			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "upgrade_version", If: func(c *ledger.Case) bool { return c.Near("pip install", "Building wheel", "setup.py") }, Title: "Install a prebuilt package", Told: "Look for a wheel or package for your versions of Python, CUDA and system.", Cost: "None"},
 		},
 		Sources: []string{"gcc/gcc.cc", "ninja/doc/manual.asciidoc", "pytorch/torch/utils/cpp_extension.py", "cmake/Help/manual/cmake.1.rst"},
 	},

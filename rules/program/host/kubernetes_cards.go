@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -36,7 +37,14 @@ func podFigures(c *ledger.Case) map[string]string {
 		out["available"] = f.Free.String()
 	}
 	code, _ := c.Fact("exit_code")
-	out["exited"], out["mapped"], out["injected"] = exited(code.Text), "", ""
+	out["exited"], out["mapped"], out["injected"], out["counts"] = exited(code.Text), "", "", counted(c)
+	out["others"], out["either"], out["models"] = "", "either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it", ""
+	if servesModels(c) {
+		out["models"] = "A server of models loads libraries of several hundred MB and passes the weights through RAM: several GiB."
+	}
+	if tableOfOne(c) {
+		out["others"], out["either"] = units.Amount(besideVictim(c)), ""
+	}
 	if whichPod(c) != nil && !named(c) {
 		out["injected"] = "A proxy that a mesh puts in (`istio-proxy`) has annotations instead: `sidecar.istio.io/proxyMemoryLimit`."
 	}
@@ -76,8 +84,13 @@ func lived(seconds int) string {
 func resources(c *ledger.Case, look, put string) []step.Step {
 	to, model := wanted(c, "Gi"), "8Gi"
 	if to == "" {
-		if little(c) {
+		if little(c) && !servesModels(c) {
 			model = "512Mi"
+		}
+		if guest(c) {
+			put = "what the container needs, and a few hundred MiB"
+		} else if servesModels(c) {
+			put = "later the peak that you measured, and a quarter"
 		}
 		return []step.Step{
 			{Kind: "shell", Text: look},
@@ -120,6 +133,12 @@ func little(c *ledger.Case) bool {
 	return rss != nil && rss.Bytes < 256<<20 && withSwap(c) == 0
 }
 
+// servesModels: what was killed runs models, by its name or by the log.
+func servesModels(c *ledger.Case) bool {
+	victim, _ := c.Fact("victim")
+	return ledger.RunsModels(c) || slices.Contains([]string{"tritonserver", "ollama", "llama-server", "text-generation", "VLLM::EngineCor", "VLLM::EngineCore"}, victim.Text)
+}
+
 // mapped is what the victim held beside its private memory: files and memory that
 // it shares, which a limit counts as well.
 func mapped(c *ledger.Case) int64 {
@@ -149,6 +168,70 @@ func whichPod(c *ledger.Case) []step.Step {
 		return nil
 	}
 	return []step.Step{{Kind: "shell", Text: "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid,CONTAINERS:.spec.containers[*].name | grep " + strings.ReplaceAll(uid[1], "_", "-") + "   # whose it was"}}
+}
+
+// besideVictim is what the kernel's table lists for all processes but the one that
+// was killed.
+func besideVictim(c *ledger.Case) int64 {
+	victim, sum := killedPID(c), int64(0)
+	for _, p := range c.Facts.Tasks {
+		if p.PID != victim {
+			sum += p.Bytes
+		}
+	}
+	return sum
+}
+
+func killedPID(c *ledger.Case) int {
+	victim, ok := c.Fact("victim")
+	if !ok || victim.Count == nil {
+		return -1
+	}
+	return int(victim.Count.Value)
+}
+
+// tableOfOne: the kernel's table lists the victim, and next to nothing beside it.
+func tableOfOne(c *ledger.Case) bool {
+	for _, p := range c.Facts.Tasks {
+		if p.PID == killedPID(c) {
+			return p.Bytes > 4*besideVictim(c)
+		}
+	}
+	return false
+}
+
+// atStart: the container ended within minutes, so that nothing climbed.
+func atStart(c *ledger.Case) bool {
+	ran, ok := c.Fact("ran_seconds")
+	return ok && ran.Count != nil && ran.Count.Value < 120
+}
+
+// forHours: the container had run for hours, so that something climbed.
+func forHours(c *ledger.Case) bool {
+	ran, ok := c.Fact("ran_seconds")
+	return ok && ran.Count != nil && ran.Count.Value >= 3*3600
+}
+
+// cgroupStats is how the kernel's report of a cgroup begins (up to 5.2); what it
+// calls cache are files, those in memory included.
+var cgroupStats = regexp.MustCompile(`cache:(\d{1,14})KB rss:(\d{1,14})KB`)
+
+// counted says what a limit counts, as far as the kernel's report leaves it open.
+func counted(c *ledger.Case) string {
+	for _, x := range c.Facts.Facts {
+		k := cgroupStats.FindStringSubmatch(x.Text)
+		if x.Name != "cgroup" || k == nil {
+			continue
+		}
+		files, _ := ledger.Whole(k[1])
+		if own, _ := ledger.Whole(k[2]); own > 20*files {
+			return "The kernel's report counts " + units.Amount(own<<10) + " of memory of its processes and " + units.Amount(files<<10) + " of files, so it is no file in memory."
+		}
+	}
+	if tableOfOne(c) {
+		return "The kernel's table shows next to nothing beside it in that container."
+	}
+	return "All processes of the container count, and so do files in memory (an `emptyDir` with medium Memory, /dev/shm)."
 }
 
 // named: the log shows which process was killed.
@@ -183,7 +266,6 @@ var kubernetesCards = []cause.Card{
 				{For: "All pods of Kata", Text: "`overhead.podFixed.memory` of its RuntimeClass is added to each pod's limit; or `sandbox_cgroup_only = false` in its configuration.toml, which holds only the container's own part to it"},
 			}, Steps: podSteps, Cost: "less room for other pods"},
 			{Fix: "upgrade_version", Title: "If it came with an update, compare the releases", Told: "The default size of the machine (`default_memory`) and what the pod is charged for differ between releases.", Cost: "free to look"},
-			{Fix: "detach_accumulated", Title: "If it fails again later, watch whether memory climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
 		},
 		Sources: []string{"kata-containers/docs/design/host-cgroups.md", "kata-containers/docs/how-to/how-to-size-sandbox-overhead-runtime-rs.md", "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/"},
 	},
@@ -196,7 +278,7 @@ var kubernetesCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`); for all of Istio's proxies `values.global.proxy.resources`.[[ {wanted} is {basis}.]]", Kind: "config", Text: "annotations:\n  sidecar.istio.io/proxyMemory: 1Gi        # 1Gi: put twice today's limit\n  sidecar.istio.io/proxyMemoryLimit: 1Gi", Cost: "less room for other pods"},
 			{Fix: "lower_batch_size", Title: "Istio: tell it fewer services", Told: "By default each proxy is told of the whole mesh. A `Sidecar` resource in its namespace names what it needs:", Kind: "config", Text: "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: default}\nspec:\n  egress:\n  - hosts: [\"./*\", \"istio-system/*\"]", Cost: "other services must be listed"},
-			{Fix: "upgrade_version", Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak, of connections or of the proxy; a larger limit only postpones the kill.", Cost: "free to look"},
+			{Fix: "upgrade_version", If: when.Not(atStart), Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak, of connections or of the proxy; a larger limit only postpones the kill.", Cost: "free to look"},
 		},
 		Sources: []string{"https://istio.io/latest/docs/reference/config/annotations/", "https://istio.io/latest/docs/reference/config/networking/sidecar/", "https://linkerd.io/2/reference/proxy-configuration/"},
 	},
@@ -204,12 +286,11 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/limit-small", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") && little(c) }, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ended the container at its memory limit[[ of {limit}]]; {victim} held only {held}",
-		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} [[and {mapped} of files and shared memory ]]is little: either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it. If nobody set that limit, a LimitRange of the namespace did.",
+		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} [[and {mapped} of files and shared memory ]]is little: [[the limit is far too low for it, since the kernel's table shows {others} for all other processes together]][[{either}]]. If nobody set that limit, a LimitRange of the namespace did.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "Start well above the need, measure the peak (`kubectl top pod --containers`), then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
-			{Fix: "empty_cache", Title: "Check what else fills the limit", Told: "In the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
-			{Fix: "detach_accumulated", Title: "If it fails again later, watch whether memory climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "[[{models} ]]Start well above the need, measure the peak (`kubectl top pod --containers`), then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "empty_cache", If: when.Not(tableOfOne), Title: "Check what else fills the limit", Told: "While it runs, in the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},
@@ -230,15 +311,14 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
-		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]All processes of the container count, and so do files in memory (an `emptyDir` with medium Memory, /dev/shm).[[ {lived}]][[ It was restarted {restarts} times.]]",
+		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]{counts}[[ {lived}]][[ It was restarted {restarts} times.]]",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values; for a pod that an operator makes, in the operator's own resource. A change to the pod alone is undone.[[ {injected}]]", Steps: limitOfPod, Cost: "Less room for other pods"},
 			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each holds its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some throughput"},
 			boundDaemon,
 			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
-			{Fix: "lower_num_workers", Title: "Bound what the program itself takes", If: when.Not(named), Told: "Set its workers or threads, its caches and the heap of its runtime yourself: defaults often follow the node's cores and RAM, not the container's.", Cost: "Some throughput"},
-			{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, load less at a time. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
+			{Fix: "stream_dataset", If: when.Any(when.All(when.Not(named), when.Not(atStart)), forHours), Title: "See whether it climbs to the new limit as well", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak or a cache without a bound, and a larger limit only postpones the kill: update the program, or look for that setting.", Cost: "Free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources"},
 	},

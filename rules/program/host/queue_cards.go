@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -72,15 +74,35 @@ func queueFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// grows tells size from growth.
-var grows = cause.Cure{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "On the node: `watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'`. If it jumps when something loads, read that in parts. If it climbs steadily, write results out as they come.", Cost: "Free"}
+// grows tells size from growth, to those who can change the code.
+var grows = cause.Cure{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "On the node: `watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'`. If it jumps when something loads, read that in parts. If it climbs steadily, write results out as they come.", Cost: "Free"}
+
+// writes: the reader's own code runs there, not a finished tool.
+func writes(c *ledger.Case) bool { return inPython(c) || c.Reader.Edits == "code" }
 
 // afterMany is for a training that had counted many steps or epochs: what they
 // need was there, so something may have come on top.
 var afterMany = cause.Cure{
-	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) }, Title: "If memory climbs over the epochs, find what is kept", Cost: "free",
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) && !firstEpoch(c) }, Title: "If memory climbs over the epochs, find what is kept", Cost: "free",
 	Told: "Usual: outputs collected over an epoch, `loss` summed up instead of `loss.item()`, loader workers that copy Python lists bit by bit (use arrays), or figures that stay open. Resume from the last checkpoint meanwhile. Print once per epoch:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
+}
+
+// inFirst is for a training that is ended on its first way through the data: what
+// is collected over epochs cannot be it.
+var inFirst = cause.Cure{
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return whileTraining(c) && firstEpoch(c) }, Title: "Find what grows within the first epoch", Cost: "free",
+	Told: "What grows there is kept for each sample that is read: a cache in the data set (`functools.lru_cache`, a list or dict that `__getitem__` fills), in each loader worker again. Take the cache out, or keep it on disk. Print every hundred steps:",
+	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
+}
+
+// first counts epochs from 0, or says of how many it is the first.
+var first = regexp.MustCompile(`(?i)\bepoch:?\s{0,3}(?:\[?0\b|\[?1\s?/)`)
+
+// firstEpoch: the steps that were counted were those of the first epoch.
+func firstEpoch(c *ledger.Case) bool {
+	s := c.Signal("many_steps")
+	return s != nil && first.MatchString(s.Text)
 }
 
 // queueCard is that of a batch system that ended a job at its limit.
@@ -92,14 +114,14 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	ask.Told += "[[{wanted} is {basis}.]][[ {space}]]"
 	return []cause.Card{{
 		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
-		Headline: whose + "{figures}", Means: means, Not: not,
-		Cures: []cause.Cure{ask, afterMany, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
+		Headline: whose + "[[{figures}]]", Means: means, Not: not,
+		Cures: []cause.Cure{ask, afterMany, inFirst, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
 	}}
 }
 
 var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memory limit",
 	"PBS ends a job that uses more than it requested: `mem` is the RAM of all its processes together; `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more.",
-	"A longer walltime: it was ended for memory.", "https://github.com/openpbs/openpbs",
+	"", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
 
 // pbsSpaceCards are for a limit of address space that programs reach which only
@@ -170,8 +192,8 @@ var lsfCards = append([]cause.Card{{
 	},
 	Sources: []string{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory", "https://www.ibm.com/docs/en/SSWRJV_10.1.0/lsf_command_ref/bsub.__m.1.html"},
 }}, queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
-	"LSF ended the job at its limit (`-M`), which counts the RAM of all its processes. The node may have had more. `-M` is the limit, and `rusage[mem=]` is what is reserved for the job: raise both. A job without `-M` has the queue's default.",
-	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
+	"LSF ended the job at its limit (`-M`), which counts the RAM of all its processes. The node may have had more. `-M` is the limit, and `rusage[mem=]` is what is reserved for the job: raise both.",
+	"", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})...)
 
 // reservedSteps make the limit as large as the reservation.
@@ -215,12 +237,12 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"], out["ask"] = "", ""
+	out["alone"], out["ask"], out["gpu"] = "", "", platforms.Graphics(c)
 	if out["wanted"] == "" {
 		out["ask"] = "Put twice `ReqMem`, which this prints, into the job script: `#SBATCH --mem=` (0: all of the node's RAM). `MaxRSS` is the peak, sampled, so it can miss a short one."
 	}
 	if onePython(c) {
-		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset instead of one array), use `num_workers=2`, and delete what is no longer needed."
+		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`), and delete what is no longer needed. Loader workers hold data as well: `num_workers=0` shows what one process needs."
 	}
 	if !c.Kind(fact.KernelKill) {
 		out["held"] = "" // Slurm counts all processes of a step or job
@@ -271,7 +293,6 @@ var slurmCards = []cause.Card{{
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
 	Headline: "reports that the job reached its memory limit; nothing shows that a process was ended",
 	Means:    "Slurm prints \"at some point\" at the end of a step whose limit was reached at least once. That may or may not have led to a failure: files that the kernel caches count as well, and it drops them before it ends a process. If the output is complete and the program reports no error, the result is probably sound.",
-	Not:      "Freeing GPU memory: the limit is on RAM.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "{ask}", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		{Fix: "stream_dataset", Title: "Check whether the results are complete", Told: "Look for the program's own last line, its exit code and the size of its output. A child process that was ended leaves \"Killed\", a broken pipe or a shorter file.", Cost: "Free"},
@@ -282,15 +303,15 @@ var slurmCards = []cause.Card{{
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
 	Headline: "ended the job: it reached its memory limit[[ of {limit}]]",
-	Means:    "Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]] because the job used up its system memory (RAM), not GPU memory. The limit is what the job requested (`--mem`, `--mem-per-cpu`) or the partition's default, often a few GB per core; all its tasks on a node share it.[[ The process that was killed held {held}.]][[ If `free` ({free_left} available) was run on that node during the job, the node itself was not full.]][[ Your `free` ({free_other} available) was run on {free_node}, so it says nothing about {node}.]]",
-	Not:      "Freeing GPU memory: the limit is on RAM.",
+	Means:    "Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]] because the job used up its system memory (RAM)[[, not that of {gpu}]]. The limit is what the job requested (`--mem`, `--mem-per-cpu`) or the partition's default, often a few GB per core; all its tasks on a node share it.[[ The process that was killed held {held}.]][[ If `free` ({free_left} available) was run on that node during the job, the node itself was not full.]][[ Your `free` ({free_other} available) was run on {free_node}, so it says nothing about {node}.]]",
+	Not:      "[[Freeing memory of {gpu}: the limit is on RAM.]]",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
 		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
-		afterMany,
+		afterMany, inFirst,
 		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
-		{Fix: "stream_dataset", Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
+		{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}

@@ -82,8 +82,11 @@ const allLimits = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,
 
 var (
 	// boundDaemon limits a server of which one small process was killed.
-	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: known, Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
-	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it comes back, check whether memory climbs", Told: "`docker stats`, `kubectl top pod --containers` or `systemd-cgtop -m` every few minutes. If it climbs steadily, something leaks, and a larger limit only postpones the kill.", Cost: "Free"}
+	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: when.All(known, when.Not(ofMachine)), Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
+	// boundFirst is the same for one that took its size from the machine's RAM: a
+	// higher limit alone only postpones the kill.
+	boundFirst  = cause.Cure{Fix: "lower_num_workers", If: ofMachine, Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
+	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it comes back, check whether memory climbs", Told: "{watch} every few minutes. If it climbs steadily, something leaks, and a larger limit only postpones the kill.", Cost: "Free"}
 	// raisePod raises a pod's limit; what it is the log does not show.
 	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",
 		Told: "`kubectl top pod --containers` shows which pod is near its limit. Set `resources.limits.memory` to twice today's value, and lower it once the peak is known. All limits:",
@@ -117,7 +120,7 @@ var workerCards = []cause.Card{
 			raisePod,
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: inPython, Told: "Set fewer workers (`--workers 2`, `Pool(4)`): the default counts the node's cores, not the pod's. Read data in parts or memory-mapped.", Cost: "Some speed"},
 			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Told: "Fewer workers or threads (many defaults count the node's cores, not the pod's), smaller caches and inputs; a Java heap of at most three quarters of the limit.", Cost: "Some speed"},
-			{Fix: "detach_accumulated", Title: "Check whether memory jumps or climbs", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "If it jumps when something loads, load less at a time. If it climbs steadily, it leaks, and a larger limit only postpones the kill.", Cost: "Free"},
+			watchGrowth,
 		},
 		Sources: []string{"kubernetes/pkg/kubelet/qos/policy.go", "linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},

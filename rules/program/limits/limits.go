@@ -26,6 +26,8 @@ func Steps(c *ledger.Case) []step.Step {
 		return step.AddressSpace(c)
 	case lxc:
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("pct set %s --memory %s   # on the Proxmox host, in MiB; lxc: lxc.cgroup2.memory.max", container, doubledMiB(c))}}
+	case c.In("snakemake", "nextflow", "cromwell"):
+		return []step.Step{{Kind: "text", Text: "In the workflow's own configuration, for the rule or process that failed: the job script is written anew each time."}}
 	case c.In("slurm"):
 		return []step.Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; or --mem-per-cpu, or --exclusive for the whole node"}, {Kind: "shell", Text: "sacct -j JOBID -o JobID,State,ReqMem,MaxRSS"}}
 	case c.In("kubernetes") || strings.Contains(path, "kubepods"):
@@ -45,7 +47,7 @@ func Steps(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; PBS: #PBS -l mem=, LSF: #BSUB -M"}}
 	}
 	if !ledger.Capped(c) && !c.Says("docker") {
-		return []step.Step{{Kind: "text", Text: "Twice today's, where one was set: Docker `--memory`, Compose `mem_limit:`, Kubernetes `resources.limits.memory`, a batch job's memory request, WSL `memory=` in .wslconfig."}}
+		return []step.Step{{Kind: "text", Text: "Twice today's, where one was set: where the container, job or virtual machine is started."}}
 	}
 	limit := doubled(c, "g", "32g")
 	steps := []step.Step{{Kind: "shell", Text: "docker run --memory=" + limit + " --memory-swap=" + limit + " IMAGE"}}

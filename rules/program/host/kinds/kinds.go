@@ -12,12 +12,17 @@ type Program struct {
 	// Bound is what to do so that it takes less, Leak what shows who holds memory in
 	// it; "" where nothing is peculiar to it.
 	Bound, Leak string
+	// OfMachine: its own size follows from the machine's RAM, whatever limit it has.
+	OfMachine bool
 }
+
+// Share stands in a bound for an amount that follows from today's limit.
+const Share = "an amount, a fifth below what it may have"
 
 const (
 	innodb   = "set `innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"
 	prefork  = "set `MaxRequestWorkers` (about the free RAM divided by what one takes)"
-	doris    = "set `mem_limit` in be.conf to an amount (`mem_limit = 48G`) a fifth below what it may have: a share such as 90% is, in older releases, one of the machine's RAM and not of the container's; then update it"
+	doris    = "set `mem_limit` in be.conf to " + Share + ": a share such as 90% is, in older releases, one of the machine's RAM and not of the container's; then update it"
 	guest    = "give the virtual machine less RAM (`-m`, libvirt's `<memory>`), or run fewer of them: QEMU itself takes a few hundred MB for each on top"
 	tabs     = "close tabs and extensions that are not needed"
 	golang   = "set `GOMEMLIMIT` in its environment (`GOMEMLIMIT=6GiB`, four fifths of what it may have; programs built with Go 1.19 and later): garbage goes earlier then. What it really needs stays: see its own cache and concurrency settings"
@@ -42,7 +47,7 @@ var programs = []Program{
 	{process: "redis-server", Bound: "set `maxmemory` with a `maxmemory-policy` in redis.conf; a snapshot by fork can need twice the data"},
 	{process: "mongod", Bound: "set `storage.wiredTiger.engineConfig.cacheSizeGB` in mongod.conf"},
 	{process: "clickhouse*", Bound: "set `max_server_memory_usage` in config.xml, and `max_memory_usage` for one query"},
-	{process: "palo_be", Bound: doris}, {process: "doris_be", Bound: doris}, {process: "starrocks_be", Bound: doris},
+	{process: "palo_be", Bound: doris, OfMachine: true}, {process: "doris_be", Bound: doris, OfMachine: true}, {process: "starrocks_be", Bound: doris, OfMachine: true},
 	{process: "tikv-server", Bound: "set `storage.block-cache.capacity` (by default 45 % of the memory) in its configuration"},
 	{process: "tidb-server", Bound: "set `tidb_server_memory_limit`, and `tidb_mem_quota_query` for one query"},
 	{process: "cockroach", Bound: "set `--cache` and `--max-sql-memory`, together at most three quarters of what it may have"},
@@ -72,6 +77,14 @@ var programs = []Program{
 	{process: "llama-server", Bound: "load a smaller quantisation, a shorter context (`-c 8192`), no `--no-mmap`; with a card put more layers on it (`-ngl`)"},
 	{process: "ollama", Bound: "load a smaller model, set `OLLAMA_CONTEXT_LENGTH=8192`, `OLLAMA_MAX_LOADED_MODELS=1`, `OLLAMA_NUM_PARALLEL=1` (a service: `sudo systemctl edit ollama`)"},
 	{process: "rsession", Bound: "`rm()` large objects, `mc.cores = 1` (each core copies), `data.table::fread(select = )`, sparse matrices instead of `as.matrix`"},
+}
+
+// Sentence begins with a capital.
+func Sentence(bound string) string {
+	if bound == "" || bound[0] == '`' {
+		return bound
+	}
+	return strings.ToUpper(bound[:1]) + bound[1:]
 }
 
 // Of is the program that a process belongs to.

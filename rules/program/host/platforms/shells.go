@@ -1,4 +1,4 @@
-package host
+package platforms
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
