@@ -80,8 +80,10 @@ var (
 				Means:    "DeepSpeed reserves one block for the batch of candidates and their length, from what was free on the card at the first call.[[ It wanted at least {asked}; {free} was free.]] The models are loaded by then.",
 				Not:      "Allocator settings of PyTorch: this block does not come from its allocator.",
 				Cures: []cause.Cure{
-					{Fix: "cpu_offload", Title: "Switch DeepSpeed off", Told: "AI Voice Cloning: Settings, take the tick out of \"Use DeepSpeed for Speed Bump\", and restart it. In code leave out `use_deepspeed=True`.", Cost: "slower"},
-					{Fix: "lower_batch_size", Title: "Or make fewer candidates at once", Told: "AI Voice Cloning: Settings, Sample Batch Size 1. In code: `TextToSpeech(autoregressive_batch_size=1)`.", Cost: "slower"},
+					{Fix: "cpu_offload", Title: "Switch DeepSpeed off", If: inCloning, Told: "Settings: take the tick out of \"Use DeepSpeed for Speed Bump\", and restart it.", Cost: "slower"},
+					{Fix: "cpu_offload", Title: "Switch DeepSpeed off", If: notCloning, Told: "Leave out `use_deepspeed=True`.", Cost: "slower"},
+					{Fix: "lower_batch_size", Title: "Or make fewer candidates at once", If: inCloning, Told: "Settings: Sample Batch Size 1.", Cost: "slower"},
+					{Fix: "lower_batch_size", Title: "Or make fewer candidates at once", If: notCloning, Told: "`TextToSpeech(autoregressive_batch_size=1)`.", Cost: "slower"},
 					{Fix: "kill_stale_process", Title: "Free the card, then restart the program", Told: "What is free is measured once, at the first call: a program that stays open after this error fails again.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 				},
 				Sources: []string{"https://github.com/deepspeedai/DeepSpeed/blob/master/csrc/transformer/inference/includes/inference_context.h", "https://github.com/JarodMica/ai-voice-cloning/blob/master/src/webui.py"},
@@ -246,3 +248,9 @@ var (
 	OpenVoice = speaker("openvoice", "OpenVoice", "openvoice/", "OpenVoice/")
 	SparkTTS  = speaker("spark-tts", "Spark-TTS", "sparktts/", "Spark-TTS/")
 )
+
+// inCloning: Tortoise runs in AI Voice Cloning, whose users have its settings and
+// no code.
+func inCloning(c *ledger.Case) bool { return c.In("ai-voice-cloning") }
+
+func notCloning(c *ledger.Case) bool { return !inCloning(c) }
