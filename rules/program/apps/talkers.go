@@ -43,6 +43,7 @@ var (
 		Titles: map[string]string{"use_smaller_model": "A smaller Whisper model for preparing data", "lower_batch_size": "Lower the batch size"},
 		Like:   []*program.Program{&Voices},
 		Cards: cards(
+			workspace("ai-voice-cloning/workspace", cause.Cure{Fix: "restart_session", Title: "Switch DeepSpeed off", Told: "Settings: take the tick out of \"Use DeepSpeed for Speed Bump\", and restart it.", Cost: "slower"}, cause.Cure{Fix: "lower_batch_size", Title: "Or make fewer candidates at once"}),
 			learning("ai-voice-cloning", "Training keeps the speech model, its optimizer and a whole batch of clips on the card; memory grows with the batch size and the longest clip.", "Low VRAM in Settings: it is for generating.", "ai-voice-cloning/src/webui.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "ai-voice-cloning/models", Kinds: onCard, Unsaid: []string{"Workspace can't be allocated"}, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -172,8 +173,9 @@ var (
 			"lower_batch_size": words("`--max-duration`, the seconds of sound in a batch: half of the present value (500 in the recipes for training)."),
 			"mixed_precision":  words("`--use-fp16 1`."),
 		},
-		Useless: map[string]func(*ledger.Case) string{"efficient_attention": func(*ledger.Case) string { return "ZipVoice computes its attention with code of its own" }},
-		Titles:  map[string]string{"lower_context": "Leave out the longest samples (`--max-len`)", "lower_batch_size": "Lower `--max-duration`"}, Costs: map[string]string{"lower_context": "What is longer is not learned.", "lower_batch_size": "Slower."},
+		Useless:  map[string]func(*ledger.Case) string{"efficient_attention": func(*ledger.Case) string { return "ZipVoice computes its attention with code of its own" }},
+		Remedies: map[string][]cause.Remedy{cause.ContextTooLong: cause.InOrder("lower_context", "lower_batch_size", "mixed_precision")},
+		Titles:   map[string]string{"lower_context": "Leave out the longest samples (`--max-len`)", "lower_batch_size": "Lower `--max-duration`"}, Costs: map[string]string{"lower_context": "What is longer is not learned.", "lower_batch_size": "Slower."},
 		Like: []*program.Program{&Voices},
 		Cards: cards(cause.Card{
 			ID: "zipvoice/batch", Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,

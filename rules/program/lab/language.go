@@ -278,7 +278,7 @@ var (
 	AutoTrain = program.Program{
 		Name: "autotrain", Shown: "AutoTrain", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"autotrain"},
 		Sources: program.Sources{"autotrain-advanced/src/autotrain/trainers/clm/params.py": "--batch-size --block-size --gradient-accumulation --mixed-precision --quantization --peft"},
-		Proofs:  []string{"autotrain/trainers/", "autotrain/cli/", "autotrain-advanced", "autotrain llm ", "GET /ui/accelerators", "GET /ui/is_model_training"},
+		Proofs:  []string{"autotrain/trainers/", "autotrain/cli/", "autotrain-advanced", "autotrain llm ", "autotrain.trainers."},
 		Steps: spelling{
 			"lower_batch_size": say("`--batch-size 1 --gradient-accumulation 8` (defaults 2 and 4); in its page: Batch size 1."),
 			"lower_context":    say("`--block-size 512`; -1, the default, takes what the model has."),
