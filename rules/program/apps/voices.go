@@ -74,18 +74,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower `autoregressive_batch_size`"},
 		Like:   []*program.Program{&Voices},
 		Cards: cards(
-			cause.Card{
-				ID: "tortoise/workspace", Said: []string{"Workspace can't be allocated"}, Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-				Headline: "found no room on the card for the workspace of DeepSpeed's kernels",
-				Means:    "DeepSpeed reserves one block for the batch of candidates and their length, from what was free on the card at the first call.[[ It wanted at least {asked}; {free} was free.]] The models are loaded by then.",
-				Not:      "Allocator settings of PyTorch: this block does not come from its allocator.",
-				Cures: []cause.Cure{
-					{Fix: "cpu_offload", Title: "Switch DeepSpeed off", Told: "AI Voice Cloning: Settings, take the tick out of \"Use DeepSpeed for Speed Bump\", and restart it. In code leave out `use_deepspeed=True`.", Cost: "slower"},
-					{Fix: "lower_batch_size", Title: "Or make fewer candidates at once", Told: "AI Voice Cloning: Settings, Sample Batch Size 1. In code: `TextToSpeech(autoregressive_batch_size=1)`.", Cost: "slower"},
-					{Fix: "kill_stale_process", Title: "Free the card, then restart the program", Told: "What is free is measured once, at the first call: a program that stays open after this error fails again.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-				},
-				Sources: []string{"https://github.com/deepspeedai/DeepSpeed/blob/master/csrc/transformer/inference/includes/inference_context.h", "https://github.com/JarodMica/ai-voice-cloning/blob/master/src/webui.py"},
-			},
+			workspace("tortoise/workspace", cause.Cure{Fix: "cpu_offload", Title: "Switch DeepSpeed off", Told: "Leave out `use_deepspeed=True`.", Cost: "slower"}, cause.Cure{Fix: "lower_batch_size", Title: "Or make fewer candidates at once", Told: "`TextToSpeech(autoregressive_batch_size=1)`.", Cost: "slower"}),
 			working("tortoise", "while it made candidates", "Tortoise generates many candidates and keeps the best: 16, 8 or 4 at a time, by the total size of the card (above 14, 10 and 7 GB), not by what is free.", "", "tortoise-tts/tortoise/api.py", "lower_batch_size", "half_precision", "lower_resolution"),
 			opening("tortoise", "Tortoise loads several models: a language model, CLVP, diffusion, vocoder.", "Fewer candidates: the models are loaded first.", "tortoise-tts/tortoise/api.py", "half_precision", "close_other_apps", "cpu_offload"),
 		),
@@ -246,3 +235,19 @@ var (
 	OpenVoice = speaker("openvoice", "OpenVoice", "openvoice/", "OpenVoice/")
 	SparkTTS  = speaker("spark-tts", "Spark-TTS", "sparktts/", "Spark-TTS/")
 )
+
+// workspace is what DeepSpeed's kernels reserve for Tortoise, as its reader
+// switches that off.
+func workspace(id string, off, fewer cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Said: []string{"Workspace can't be allocated"}, Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "found no room on the card for the workspace of DeepSpeed's kernels",
+		Means:    "DeepSpeed reserves one block for the batch of candidates and their length, from what was free on the card at the first call.[[ It wanted at least {asked}; {free} was free.]] The models are loaded by then.",
+		Not:      "Allocator settings of PyTorch: this block does not come from its allocator.",
+		Cures: []cause.Cure{
+			off, fewer,
+			{Fix: "kill_stale_process", Title: "Free the card, then restart the program", Told: "What is free is measured once, at the first call: a program that stays open after this error fails again.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+		},
+		Sources: []string{"https://github.com/deepspeedai/DeepSpeed/blob/master/csrc/transformer/inference/includes/inference_context.h", "https://github.com/JarodMica/ai-voice-cloning/blob/master/src/webui.py"},
+	}
+}

@@ -136,13 +136,13 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory while it loaded the model",
-			Means:    "It failed while the model was loaded[[; {follows}]]. At float16, with room to work, large needs 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) use float32, twice that. If it worked before, something else is probably on the card now.",
-			Not:      "Shorter audio or another file format: the model is loaded first.",
+			Means:    "It failed while the model was loaded[[; {follows}]]. At float16, with room to work, large needs 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) use float32, twice that.",
 			Cures: []cause.Cure{
+				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: inBuzz, Told: "Faster Whisper: small, then base, in place of medium or large; or the type Whisper.cpp, which has smaller files.", Cost: "more errors"},
 				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and an earlier run of the program that did not end (Details).", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
+				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: func(c *ledger.Case) bool { return !inBuzz(c) }, Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
 				{Fix: "use_lower_quant", Title: "Use 8-bit weights, or the CPU", Ways: []cause.Way{
-					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "The program itself, in a terminal", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
+					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "Command line", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
 				}, Cost: "hardly any accuracy at 8 bit; the CPU is several times slower"},
 			},
 			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
@@ -204,17 +204,19 @@ func packed(c *ledger.Case) bool {
 
 // packedFigures are the places of the settings in apps that run Whisper, and
 // what the log shows of the failure's consequences.
+func inBuzz(c *ledger.Case) bool { return c.Near("buzz/") }
+
 func packedFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"buzz": "", "captioner": "", "xxl": "", "apps": "", "follows": ""}
 	switch {
 	case c.Near("buzz/"):
-		out["buzz"] = "Preferences: Reduce GPU RAM, or the variable `BUZZ_REDUCE_GPU_MEMORY=true` (1.4.0 and later); `BUZZ_FORCE_CPU=true` (1.2.1). Older: update, or choose the Whisper.cpp engine"
+		out["buzz"] = "since 1.4.0 Preferences, Reduce GPU RAM; since 1.2.1 the variable `BUZZ_FORCE_CPU=true`. Older ones have neither: update"
 	case c.Near("VideoCaptioner"):
 		out["captioner"] = "transcription settings, Faster Whisper: device cpu"
 	default:
 		out["apps"] = "compute type int8 or device cpu, if its settings have them"
 	}
-	if c.Near("whisper-fast", "faster-whisper-xxl") {
+	if c.Near("whisper-fast", "faster-whisper-xxl") && !c.Near("VideoCaptioner", "buzz/") {
 		out["xxl"] = "`--compute_type=int8`, or `--device=cpu`, added to its command"
 	}
 	if c.Near("'NoneType' object has no attribute 'write'", "输出文件不存在") {

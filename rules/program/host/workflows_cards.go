@@ -79,7 +79,6 @@ var snakemakeCards = []cause.Card{{
 		{Fix: "raise_memory_limit", Title: "On a cluster: request more for this rule", Told: "Without touching the workflow: `--set-resources RULE:mem_mb={mb}` (RULE: its name in \"Error in rule\").[[ {wanted} is {basis}.]] In the rule, with `--retries 2` (older: `--restart-times 2`):", Steps: moreEachRetry, Cost: "Perhaps a longer wait"},
 		{Fix: "lower_num_workers", If: when.Not(onQueue), Title: "On one machine: run less at once", Told: "A lower `--cores`, or `--resources mem_mb=` with four fifths of the RAM in MB, where the rules state `mem_mb`.", Cost: "Slower"},
 		{Fix: "lower_num_workers", If: onQueue, Title: "Use fewer threads in this rule", Told: "`--set-threads RULE=2`: many tools hold a buffer for each thread.", Cost: "Slower"},
-		{Fix: "lower_num_workers", If: onQueue, Title: "Use fewer threads in this rule", Told: "`--set-threads RULE=2`: many tools hold a buffer for each thread.", Cost: "Slower"},
 	},
 	Sources: []string{"https://snakemake.readthedocs.io/en/stable/snakefiles/rules.html", "https://snakemake.readthedocs.io/en/stable/executing/cli.html"},
 }}
@@ -104,7 +103,6 @@ var Cromwell = program.Program{
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Request more memory for this task", Told: "In the inputs JSON, with your own names of workflow and task, where the WDL has no input for it.[[ {wanted} is {basis}.]]", Kind: "config", Text: "\"WORKFLOW.TASK.runtime.memory\": \"{gb}GB\"", Cost: "Perhaps a longer wait, or money"},
 			{Fix: "lower_num_workers", If: when.Not(onQueue), Title: "On one machine: run fewer tasks at once", Told: "`concurrent-job-limit = 1` in the `config` of the backend.", Cost: "Slower"},
-			{Fix: "lower_num_workers", If: onQueue, Title: "Use fewer threads in this task", Told: "Its input or `runtime` attribute for cores (`cpu`): many tools hold a buffer for each thread.", Cost: "Slower"},
 			{Fix: "lower_num_workers", If: onQueue, Title: "Use fewer threads in this task", Told: "Its input or `runtime` attribute for cores (`cpu`): many tools hold a buffer for each thread.", Cost: "Slower"},
 		},
 		Sources: []string{"cromwell/docs/RuntimeAttributes.md", "cromwell/cromwell.example.backends/LocalExample.conf"},

@@ -5,6 +5,7 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // All are the programs of this room. Of clues that weigh the same the earlier
 // counts.
 var All = []*program.Program{
+	&SimpleTuner, &DiffusionPipe, &FluxGym, &DiffSynth, &Ludwig, &SecondMe,
 	&NanoGPT, &LitGPT, &GPTNeoX, &LLMFoundry, &Composer, &StanfordAlpaca, &AlpacaLoRA, &QLoRA, &ChatGLM, &XTuner, &AlignmentHandbook, &DeepSpeedChat, &AutoTrain, &EasyR1,
 	&Slime, &TRLX, &LMEval, &OpenCompass, &LightEval, &MTEB, &GPTQModel, &AutoGPTQ, &AutoAWQ, &LLMCompressor, &Mergekit, &LLaVA, &InternVL, &QwenVL, &MiniGPT4, &LAVIS,
 	&SimpleTransformers, &BERTopic, &ParlAI, &Flair, &SpaCy, &AllenNLP, &ColBERT, &OpenNMTPy, &Marian, &Tensor2Tensor, &Icefall, &SpeechBrain, &WeNet, &FunASR, &Pyannote, &Kaldi,

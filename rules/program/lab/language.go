@@ -37,7 +37,7 @@ var (
 			"litgpt/litgpt/finetune/lora.py": "--quantize --precision --devices",
 			"litgpt/tutorials/oom.md":        "--data.max_seq_length",
 		},
-		Proofs: []string{"litgpt/", "lit_gpt/", "lit-gpt/", "lit_llama/", "lit-llama/"},
+		Proofs: []string{"litgpt/", "lit_gpt/", "lit-gpt/", "lit_llama/", "lit-llama/", ", iter time: ", "| iter time: "}, Beside: map[string][]string{", iter time: ": {"ms"}, "| iter time: ": {"ms"}},
 		Steps: spelling{
 			"lower_batch_size":  say("`--train.micro_batch_size 1`: `--train.global_batch_size` stays, it accumulates. Older lit-gpt: `micro_batch_size = 1` at the top of the script."),
 			"lower_context":     say("`--train.max_seq_length 512`, or half of the present value: by default the longest sample of the data set decides."),
@@ -278,7 +278,7 @@ var (
 	AutoTrain = program.Program{
 		Name: "autotrain", Shown: "AutoTrain", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"autotrain"},
 		Sources: program.Sources{"autotrain-advanced/src/autotrain/trainers/clm/params.py": "--batch-size --block-size --gradient-accumulation --mixed-precision --quantization --peft"},
-		Proofs:  []string{"autotrain/trainers/", "autotrain/cli/", "autotrain-advanced", "autotrain llm "},
+		Proofs:  []string{"autotrain/trainers/", "autotrain/cli/", "autotrain-advanced", "autotrain llm ", "autotrain.trainers."},
 		Steps: spelling{
 			"lower_batch_size": say("`--batch-size 1 --gradient-accumulation 8` (defaults 2 and 4); in its page: Batch size 1."),
 			"lower_context":    say("`--block-size 512`; -1, the default, takes what the model has."),

@@ -32,7 +32,7 @@ var DXVK = program.Program{
 			Not:   "A larger card, more RAM or swap: a 32-bit game cannot address more.",
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Allow 4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
-				{Fix: "upgrade_version", Title: "Update DXVK and the graphics driver", Told: "Wine and Proton bring a DXVK of their own: the newest GE-Proton, Proton Experimental or runner in Lutris. 2.5 and later have a new allocator but need Vulkan 1.3: GeForce 600 and 700 end at 1.10.3.", Cost: "Some minutes"},
+				{Fix: "upgrade_version", Title: "Update DXVK and the graphics driver", Told: "Wine and Proton bring a DXVK of their own: the newest GE-Proton, Proton Experimental or runner in Lutris. 2.5 and later have a new allocator and need Vulkan 1.3.", Cost: "Some minutes"},
 				{Fix: "lower_resolution", If: held, Title: "Lower the texture quality", Told: "No HD packs; Direct3D 9 with DXVK 1.10.3 and older: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
 				{Fix: "fix_shape", If: when.Not(held), Title: "For comparison, try WineD3D", Told: "`PROTON_USE_WINED3D=1 %command%`: if the game runs that way, it is DXVK or the driver.", Cost: "Slow; a test"},
 				{Fix: "restart_session", Title: "If it fails after hours: restart the game now and then", Cost: "Free"},

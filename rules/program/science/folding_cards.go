@@ -28,10 +28,21 @@ func residues(c *ledger.Case) map[string]string {
 }
 
 var alphafoldCards = []cause.Card{{
+	ID: "alphafold/profile", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"run_AFP.py"}, If: real,
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory: AFProfile needs gradients through the whole network[[, {asked} in one piece]]",
+	Means: "AFProfile does not only predict: it changes the MSA profile along gradients through AlphaFold, so everything that a prediction may forget is kept. {asked} is one piece of that.[[ {whole}]]",
+	Cures: []cause.Cure{
+		{Fix: "lower_context", Title: "Give it fewer MSA rows", Told: "In `src/alphafold/model/config.py` lower `max_msa_clusters` (512) and `max_extra_msa`, such as 128 each: the line \"The MSA has shape\" shows rows and residues.", Cost: "A weaker profile"},
+		{Fix: "lower_batch_size", Title: "Shorten the target", Told: "Leave out disordered ends and tags, or take fewer chains: memory grows with the square of the length and faster.", Cost: "Contacts that are left out"},
+		{Fix: "cpu_offload", Title: "Only if little is missing: unified memory (spills into RAM)", If: when.Not(hopeless), Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
+	},
+	Figures: wholePlan,
+	Sources: []string{"AFProfile/src/run_AFP.py", "AFProfile/src/alphafold/model/config.py"},
+}, {
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
-	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: one prediction needs {asked} at once]]",
-	Means: foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece[[; {beyond}]]. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
-	Not:   "Fewer recycles or models: they run one after another in the same memory.", Figures: beyond,
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: it wants {asked} in one piece]]",
+	Means:   foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece[[; {beyond}]]. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
+	Figures: beyond,
 	Cures: []cause.Cure{
 		shorterIf(hopeless),
 		{Fix: "cpu_offload", Title: "Turn on unified memory (spills into RAM)", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
@@ -46,6 +57,14 @@ func beyond(c *ledger.Case) map[string]string {
 		return map[string]string{"beyond": ""}
 	}
 	return map[string]string{"beyond": "few cards, if any, have so much"}
+}
+
+// wholePlan points to XLA's own count of the whole program.
+func wholePlan(c *ledger.Case) map[string]string {
+	if c.Near("by rematerialization; only reduced to") {
+		return map[string]string{"whole": "The line \"only reduced to\" states what the whole needs after XLA has saved all it can, and before it what this card offers: their ratio is how much smaller the input must become."}
+	}
+	return map[string]string{"whole": ""}
 }
 
 // hopeless: more than nearly any card has.

@@ -136,14 +136,30 @@ var ryujinxCards = []cause.Card{{
 	Sources: []string{"https://github.com/Ryujinx/Ryujinx/issues/4677", "https://github.com/Ryujinx/Ryujinx/issues/6464", "https://github.com/Ryujinx/Ryujinx/issues/3523"},
 }}
 
+// nvencDriver and nvencNot are what lets more encodes run, and what does without.
+var (
+	nvencDriver = cause.Cure{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"}
+	nvencNot    = cause.Cure{Fix: "cpu_offload", Title: "Encode on the CPU", Kind: "text", Text: "In place of `h264_nvenc`: `libx264`; of `hevc_nvenc`: `libx265`.", Cost: "Processor time"}
+)
+
+const nvencMeans = "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason."
+
 var ffmpegCards = []cause.Card{{
+	ID: "ffmpeg/nvenc-recorder", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"viseron.components", "frigate.record", "frigate.video"}, If: func(c *ledger.Case) bool { return c.Near("OpenEncodeSessionEx failed") },
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session for a camera",
+	Means: nvencMeans,
+	Cures: []cause.Cure{
+		{Fix: "lower_parallel", Title: "Store the cameras' own streams, or encode fewer at once", Told: "In the recorder's settings each camera with an `_nvenc` codec is a session of its own. Codec `copy` (Viseron: `recorder:`, `codec: copy`) needs none: it stores what the camera sends.", Cost: "The camera's own codec and size"},
+		nvencDriver, nvencNot,
+	},
+	Sources: []string{"ffmpeg/libavcodec/nvenc.c", "viseron/components/ffmpeg/const.py"},
+}, {
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session",
-	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
+	Means: nvencMeans,
 	Cures: []cause.Cure{
-		{Fix: "lower_parallel", Title: "Close other encodes", Kind: "shell", Text: "nvidia-smi   # look for other ffmpeg, OBS, Plex or browser processes, and end what hangs", Cost: "Free"},
-		{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"},
-		{Fix: "cpu_offload", Title: "Encode on the CPU", Kind: "text", Text: "Put `-c:v libx264` in place of `-c:v h264_nvenc`.", Cost: "Processor time"},
+		{Fix: "lower_parallel", Title: "Encode fewer videos at once", Told: "Each output with an `_nvenc` codec is a session, also those of other programs on this machine. This lists what runs on the card; end what hangs:", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
+		nvencDriver, nvencNot,
 	},
 	Sources: []string{"https://github.com/valkjsaaa/auto-bilibili-recorder/issues/9", "https://github.com/m1k1o/go-transcode/issues/42", "https://github.com/gazebosim/gz-common/pull/125", "ffmpeg/libavcodec/nvenc.c"}, Solved: 2,
 }}

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Kinds of a refusal of RAM, and of the card's memory, without a program's own.
@@ -58,17 +59,32 @@ var rCallCards = []cause.Card{
 		Sources: []string{"https://bioconductor.org/packages/methylKit", rMemory},
 	},
 	{
+		ID: "r/sctransform", Kinds: ofRAM, Said: []string{"SCTransform("}, Unsaid: []string{"FindIntegrationAnchors", "IntegrateData", "vector memory exhausted (limit reached?)", "vector memory limit of"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM in SCTransform[[: {asked} in one vector]]",
+		Means: "Counts are sparse; SCTransform writes its residuals as a dense matrix: genes x cells (or spots) x 8 bytes, of all genes unless told otherwise.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Keep residuals of the variable genes only", Cost: "slower", Told: "Add `conserve.memory = TRUE` to your call of `SCTransform`: the residuals of all genes are then never made."},
+			{Fix: "lower_batch_size", Title: "Fewer cells or spots: larger bins, or a sketch", Cost: "resolution, or an approximation", Told: "Visium HD: `Load10X_Spatial(dir, bin.size = 16)`, with 8 only after that runs. Otherwise log-normalise, which stays sparse, and sketch (Seurat 5): `NormalizeData`, `FindVariableFeatures`, then `SketchData(obj, ncells = 50000)`."},
+		},
+		Sources: []string{"seurat/R/preprocessing5.R", "seurat/R/preprocessing.R", "seurat/R/sketching.R", rMemory},
+	},
+	{
 		ID: "r/seurat", Kinds: ofRAM, Said: []string{"Seurat", "ScaleData(", "FindIntegrationAnchors", "IntegrateData", "SCTransform", "FindTransferAnchors"}, Unsaid: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM in a step of Seurat[[: {asked} in one vector]]",
 		Means: "Counts are sparse; scaling and integration make them dense: cells x genes x 8 bytes. 100,000 cells of 20,000 genes are 15 GiB for each copy, of 2,000 genes 1.5.",
-		Not:   "More cores: each worker gets a copy.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Scale only variable features", Cost: "none as a rule", Kind: "text", Text: "`ScaleData(obj, features = VariableFeatures(obj))`; `SCTransform(obj, conserve.memory = TRUE)`"},
-			{Fix: "stream_dataset", Title: "Integrate with a reference and `rpca`", Cost: "slightly other anchors", Kind: "text", Text: "`FindIntegrationAnchors(list, reference = c(1, 2), reduction = \"rpca\", dims = 1:30)`; Seurat 5: layers with `IntegrateLayers`, sketches and BPCells matrices on disk"},
-			rClean, rLimit,
+			{Fix: "stream_dataset", If: integrates, Title: "Integrate with a reference and `rpca`", Cost: "slightly other anchors", Kind: "text", Text: "`FindIntegrationAnchors(list, reference = c(1, 2), reduction = \"rpca\", dims = 1:30)`; Seurat 5: layers with `IntegrateLayers`, sketches and BPCells matrices on disk"},
+			{Fix: "stream_dataset", If: when.Not(integrates), Title: "Work on a sketch, or with counts on disk", Cost: "an approximation", Kind: "text", Text: "Seurat 5: `SketchData(obj, ncells = 50000)`, or a BPCells matrix on disk in place of the counts"},
+			rLimit,
 		},
 		Sources: []string{"https://satijalab.org/seurat/articles/integration_large_datasets.html", "https://satijalab.org/seurat/articles/seurat5_bpcells_interaction_vignette", rMemory},
 	},
+}
+
+// integrates: several data sets are being made one.
+func integrates(c *ledger.Case) bool {
+	return c.Near("FindIntegrationAnchors", "IntegrateData", "FindTransferAnchors")
 }
 
 // matlabCallCards are about MATLAB's own words, and programs that run in it.

@@ -291,24 +291,50 @@ var javaCards = []cause.Card{{
 	},
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
-	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_"}, Unsaid: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit",
-	Means: "The system refused memory to the Java VM itself[[: {asked}]]. On Windows RAM and page file together are used up (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A usual reason is -Xmx or -Xms near or above what the machine has.",
+	ID: "java/native-start", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{" -Xms"}, Unsaid: []string{"(errno=12)", " -Xmx"}, If: func(c *ledger.Case) bool {
+		return c.Near("insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_")
+	},
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "did not start: the system has no room for the heap that -Xms asks for", Figures: javaSystem,
+	Means: "Java takes the heap of `-Xms` at once[[, {asked} here]]. [[{windows}]][[{linux}]]",
 	Not:   "Raising -Xmx: the system has no more to give.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit; a game: `-Xmx4G` in the launcher's JVM arguments.", Cost: "A smaller heap"},
-		{Fix: "raise_pagefile", Title: "Windows: enlarge the page file", Kind: "ui", Text: "Windows: Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
-		{Fix: "close_other_apps", Title: "See what else uses RAM", Kind: "text", Text: "Windows: Task Manager, Performance, Memory, \"Committed\" against its limit. Linux: `free -h`, and `ulimit -v` for a limit of the shell.", Cost: "Free"},
+		{Fix: "lower_mem_fraction", Title: "Lower `-Xms`, and set `-Xmx` for the most", Told: "Such as `-Xms512m`, and `-Xmx` at half of the RAM: the heap then grows only as far as it is used.", Cost: "None as a rule"},
+		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
+	},
+	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/java.base/share/man/java.md"},
+}, {
+	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_"}, Unsaid: []string{"(errno=12)"},
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit", Figures: javaSystem,
+	Means: "[[{windows}]][[{linux}]] A usual reason is -Xmx or -Xms near or above what the machine has.",
+	Not:   "Raising -Xmx: the system has no more to give.",
+	Cures: []cause.Cure{
+		{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit.", Cost: "A smaller heap"},
+		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
+		{Fix: "close_other_apps", Title: "See what else uses RAM", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory, \"Committed\" against its limit"}, {For: "Linux", Text: "`free -h`, and `ulimit -v` for a limit of the shell"}}, Cost: "Free"},
 	},
 	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/hotspot/os/windows/os_windows.cpp"},
 }}
 
+func mayBeWindows(c *ledger.Case) bool { return c.Reader.OS == "windows" || c.Reader.OS == "" }
+
+// javaSystem says what was used up, on the system of the log.
+func javaSystem(c *ledger.Case) map[string]string {
+	out := map[string]string{"windows": "", "linux": ""}
+	if mayBeWindows(c) {
+		out["windows"] = "On Windows RAM and page file together are used up (\"Committed\"), even with RAM free."
+	}
+	if c.Reader.OS != "windows" {
+		out["linux"] = " On Linux RAM, or the limit of a container or shell, is reached."
+	}
+	return out
+}
+
 // buildCards are those of builds that name no tool.
 var buildCards = []cause.Card{
 	{
-		ID: "build/compilers", Kinds: []fact.Kind{fact.BuildKilled}, Said: []string{"Building wheel", "nvcc", "cicc", "cudafe", "setup.py", "pip install", "Failed building wheel", ".cu.o", "Building CUDA object"},
+		ID: "build/compilers", Kinds: []fact.Kind{fact.BuildKilled}, Said: []string{"Building wheel", "setup.py", "pip install", "Failed building wheel", "torch/utils/cpp_extension.py", "bdist_wheel"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Means: "A compiler was killed for lack of RAM: by default one runs for every processor core, and CUDA or template-heavy files need 2 to 8 GB each. The code is not at fault.",
+		Means: "A compiler was killed for lack of RAM: extensions of PyTorch compile with one job for every processor core (ninja), and CUDA or template-heavy files need 2 to 8 GB each. The code is not at fault.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "shell", Text: "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation   # your own package; else make -j2, ninja -j2", Cost: "The build takes longer"},
 			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Many projects publish wheels for each Python, PyTorch and CUDA version on their releases page; `pip install` the address of one.", Cost: "None"},

@@ -101,8 +101,7 @@ var splatCards = []cause.Card{
 		Not:   "Smaller images, `--data_device cpu` or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the mask before the failing call", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "One boolean for each Gaussian is right; indices, or a sum above their number, are wrong. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
-			{Fix: rebuilt.Fix, Title: "Rebuild the extensions from the same checkout as the code", Told: "First `git submodule update --init --recursive`, and delete `build` in both folders. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
-			{Fix: "restart_session", Title: "Find the line that really fails", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python train.py -s SCENE   # SCENE: as in your command", Cost: "Slow; for one try."},
+			{Fix: rebuilt.Fix, Title: "Rebuild the extensions from the same checkout as the code", Told: "First `git submodule update --init --recursive`. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
 		},
 		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "gaussian-splatting/train.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/587"},
 	},

@@ -57,7 +57,6 @@ var fairseqCards = []cause.Card{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
 		Means: "{then}[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do little harm. Many do: it is usually the batches with the longest samples that are lost. `--max-tokens` is the batch of one card, padding included (audio: samples or feature frames).",
-		Not:   "More cards: each gets `--max-tokens` of its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq`.", Cost: "Slower; the same result."},
 			{Fix: "mixed_precision"},
@@ -69,7 +68,6 @@ var fairseqCards = []cause.Card{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a batch of --max-tokens",
 		Means:   "A batch did not fit. fairseq prints a table for every card, then tries to skip the batch and continue. \"CUDA OOMs\" in the table counts how often this has happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch of one card, padding included (audio: samples or feature frames).",
-		Not:     "More cards: each gets `--max-tokens` of its own.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "mixed_precision"}, {Fix: "lower_context"}},
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},

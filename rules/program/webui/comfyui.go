@@ -207,7 +207,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 			}
 		case own != nil:
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + step.Edited(c, own, changes...)})
-		case c.Reader.OS == "linux": // neither the portable build nor the desktop app runs there
+		case c.Reader.OS == "linux" && addon.Launcher(c) == "" || addon.OwnPython(c): // neither the portable build nor the desktop app
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + flags})
 		}
 		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."

@@ -45,6 +45,8 @@ var (
 	pageAfterSilence = cause.Cure{Fix: largerPageFile.Fix, Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: func(c *ledger.Case) bool { return c.Root(fact.SilentDeath) }}
 )
 
+var noPinning = cause.Cure{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})}
+
 var lowDirectML = cause.Cure{Fix: "lowvram_mode", Title: "Start with `--lowvram`", Cost: "Slower.", Steps: comfyStart("It keeps most of the weights in RAM.", step.Change{Flag: "--directml"}, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--use-split-cross-attention"})}
 
 // notImages is a cure where no array of NumPy, which is images, was refused.
@@ -77,7 +79,7 @@ var comfyHost = []cause.Card{
 		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The message says CUDA, but RAM was refused. On Windows about half of the RAM can be pinned at most, however much is free.",
 		Not:      "A smaller image: RAM was refused, not VRAM.",
 		Cures: []cause.Cure{
-			{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower loading.", Steps: comfyStart("If that fails: `--disable-dynamic-vram`.", step.Change{Flag: "--disable-pinned-memory"})},
+			noPinning,
 			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed like this on many machines where 0.29 did not.", Cost: "Some minutes."},
 			smallerOnDisk,
 		},
@@ -122,6 +124,13 @@ var comfyHost = []cause.Card{
 		Not:      "`--lowvram`: it keeps more in RAM.",
 		Cures:    []cause.Cure{smallerOnDisk, {Fix: "use_mmap", Title: "Start with `--gpu-only` or `--highvram`", Told: "At the end of the line `python main.py` in the cell: models then stay on the card (15 GB on a T4), not in RAM. Only where all of them fit there.", Kind: "config", Text: "--highvram", Cost: "VRAM."}, colabRAM},
 		Sources:  []string{comfyCode + "comfy/cli_args.py", comfyCode + "comfy/model_management.py"},
+	},
+	{
+		ID: "comfyui/killed-dynamic", Kinds: killed, Said: []string{"prepared for dynamic VRAM loading", addon.SaysDynamic}, If: of("comfyui"), Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "was ended by the system, most likely because RAM ran out", Figures: addon.Ended,
+		Means:   "{ended} ComfyUI's dynamic loader keeps the weights of all models of the workflow in RAM, part of it pinned, which the system cannot page out.",
+		Cures:   []cause.Cure{noPinning, moreSwapIf, smallerOnDisk, keepLess},
+		Sources: []string{comfyThread + "15255", comfyThread + "15276", comfyCode + "comfy/cli_args.py"},
 	},
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,

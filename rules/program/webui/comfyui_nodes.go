@@ -143,18 +143,17 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "was refused {asked} of graphics memory through DirectML",
-		Means:    "DirectML (AMD, Intel or older NVIDIA cards under Windows) says neither how large the card is nor what is free. ComfyUI takes 1024 MB for every card, and unless told otherwise it loads each model whole. The same image usually takes more memory than with ROCm or CUDA.[[ {full}]]",
+		Means:    "DirectML (AMD, Intel or older NVIDIA cards under Windows) says neither how large the card is nor what is free, so ComfyUI cannot plan. The same image usually takes more memory than with ROCm or CUDA.[[ {full}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if _, ok := c.Fact("weights_32"); ok {
 				return map[string]string{"full": "The weights are at 32 bit here (`model weight dtype torch.float32`): twice what they take at 16."}
 			}
 			return map[string]string{"full": ""}
 		},
-		Not: "`--reserve-vram`, `--novram` alone: with DirectML they have no effect.",
 		Cures: []cause.Cure{
-			{Fix: comfyTiles.Fix, Title: comfyTiles.Title, Told: comfyTiles.Told, Cost: comfyTiles.Cost, If: inVAE},
+			{Fix: comfyTiles.Fix, Title: comfyTiles.Title, Told: comfyTiles.Told, Cost: comfyTiles.Cost, If: addon.Decodes},
+			{Fix: "lower_resolution", Title: "Make it smaller", Told: "Fewer pixels, one image at a time, in video fewer frames: half of both sides is a quarter. Go up again step by step.", Cost: "Less detail."},
 			lowDirectML,
-			{Fix: "lower_resolution", Title: "Use SD 1.5 at 512 x 512 first", Told: "Batch 1. If that runs, go up step by step; SDXL's weights alone are 5 GB and more.", Cost: "Less detail."},
 			{Fix: "half_precision", Title: "Load the weights at 16 bit: `--force-fp16`", If: when.Fact("weights_32"), Told: "If images turn black, also `--fp32-vae`.", Cost: "Hardly any loss of quality."},
 			addon.WithoutDirectML,
 		},

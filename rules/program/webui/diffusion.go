@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -79,7 +80,7 @@ var InvokeAI = program.Program{
 	Name: "invokeai", Carries: pictures.Nested, Shown: "InvokeAI",
 	Units: []string{"invokeai"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
-	Proofs: []string{"[InvokeAI]::", "Max VRAM used for this generation", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)"},
+	Proofs: []string{"[InvokeAI]::", "Max VRAM used for this generation", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)", "Out of Memory Error OutOfMemoryError: CUDA"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
@@ -91,7 +92,7 @@ var InvokeAI = program.Program{
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
 		"restart_session":     step.Paste("ui", "Tab Queue: Clear Model Cache (newer versions); or restart InvokeAI"),
 	},
-	Cards:   append(invokeCards, pictures.Slack("invokeai/slack", of("invokeai"))),
+	Cards:   append(append(invokeCards, addon.InvokeFull), pictures.Slack("invokeai/slack", of("invokeai"))),
 	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu --xformers"},
 }
 

@@ -358,10 +358,9 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
 		Means:    "This is InvokeAI 2[[; {mine} of {total} are its own]]. Stable Diffusion 1.5 has 2 GB of weights at 16 bit and 4 at 32; activations grow with width times height.",
-		Not:      "Partial loading, `device_working_mem_gb`: they came with 5.6. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Start at 16 bit with `--free_gpu_mem`", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`.", Cost: "Some seconds for each image; black ones on GTX 16xx."},
 			{Fix: "lower_resolution", Title: "Lower the resolution", Told: "At its prompt: `-W384 -H512` (multiples of 64) instead of 512 x 512; upscale afterwards with `-U 2`.", Cost: "One more step."},
-			{Fix: "half_precision", Title: "Start at 16 bit with `--free_gpu_mem`", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these in the file `invokeai.init`. On a GTX 16xx 16 bit may make black images.", Cost: "Some seconds for each image."},
 			{Fix: "upgrade_version", Title: "Update to InvokeAI 5.6 or later", Told: "It can load a model in part where the card is too small.", Cost: "A new installation."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/generate.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.3.5/ldm/invoke/args.py", invokeLowVRAM},

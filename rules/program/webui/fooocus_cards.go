@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -41,12 +42,11 @@ var fooocusCards = slices.Concat([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "was refused graphics memory through DirectML",
-		Means:    "DirectML (AMD or Intel cards under Windows) does not say how much memory there is: Fooocus takes it for 1024 MB on every card and cannot plan. SDXL has about 7 GB of weights with its text encoders.",
-		Not:      "Fewer steps: each needs the same.",
+		Means:    "DirectML (AMD or Intel cards under Windows) does not say how much memory there is: Fooocus takes it for 1024 MB on every card and cannot plan.[[ {place}]]", Figures: addon.DirectPlace,
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start with `--always-low-vram --vae-in-cpu`", Told: "In the line of `run.bat` that starts it (try `--always-low-vram` alone first):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
-			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that. Its readme asks for 8 GB of VRAM on AMD under Windows.", Cost: "Free."},
-			{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file", Told: "Close browser and games; keep 40 GB free on the system drive for the page file.", Cost: "Free."},
+			{Fix: "lower_resolution", Title: "Restart Fooocus, then one smaller image at a time", Told: "DirectML gives little back while the program runs. Advanced: Image Number 1, a smaller entry of Aspect Ratios.", Cost: "Less detail."},
+			{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games; its readme asks for 8 GB of VRAM on AMD under Windows.", Cost: "Free."},
 		},
 		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
 	},

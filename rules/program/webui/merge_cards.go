@@ -124,7 +124,7 @@ var forgeMerge = cause.Card{
 	Cures: []cause.Cure{
 		{Fix: "lowvram_mode", Title: "Set Diffusion in Low Bits to Automatic (fp16 LoRA)", Told: "At the top of the page (UI: flux or all). The LoRA is then applied while each layer computes, and nothing is merged. If the menu lacks it: update Forge (`update.bat`, or `git pull`).", Cost: "Slightly slower steps."},
 		{Fix: "cpu_offload", Title: "Lower GPU Weights (MB) by 2000", Told: "At the top as well; Swap Location CPU, Swap Method Queue. That much more is then free for merging.", Cost: "Some speed."},
-		{Fix: "use_smaller_model", Title: "Use one LoRA, or a smaller file of the model", Told: "Try it without `<lora:...>` in the prompt. If it runs then: one LoRA at a time, or a Q4_K_S GGUF or NF4 file of the model.", Cost: "Slight loss of quality."},
+		{Fix: "use_smaller_model", Title: "Use one LoRA, or a smaller file of the model", Told: "Try it without `<lora:...>` in the prompt. If it runs then: one LoRA at a time, or an fp8, Q4_K_S GGUF or NF4 file of the model, if yours is larger.", Cost: "Slight loss of quality."},
 	},
 	Sources: []string{forgeCode + "backend/patcher/lora.py", forgeCode + "modules_forge/main_entry.py"},
 }

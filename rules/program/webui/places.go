@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -124,14 +125,6 @@ func othersMost(c *ledger.Case) bool { return c.Others.Bytes*2 > c.Total.Bytes }
 
 func notAMD(c *ledger.Case) bool { return c.Backend != "rocm" }
 
-// underflow is a free figure just below 2^64 bytes.
-func underflow(c *ledger.Case) string {
-	if c.Contains("1717986918") {
-		return "The 17179869184 GiB that it calls free are a negative number. "
-	}
-	return ""
-}
-
 // conv3dRegression is a convolution over frames for which PyTorch 2.9 does not
 // take cuDNN: its own way unfolds the input into one huge piece.
 func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
@@ -163,7 +156,7 @@ func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sou
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "found only {total} of graphics memory",
 		Means:    "Most likely this is an integrated GPU, and {total} is the part of RAM that the BIOS reserves for it; PyTorch sees no more. [[{underflow}]]The smallest usual model, SD 1.5, has about 2 GB of weights at 16 bit.",
-		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": underflow(c)} },
+		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": addon.Underflow(c)} },
 		Not:      "`max_split_size_mb`, a smaller image: the weights alone are larger than {total}.",
 		Cures: []cause.Cure{
 			{Fix: "bigger_gpu", Title: "Raise the GPU's share of RAM in the BIOS", Told: "UMA Frame Buffer Size (also called Dedicated Graphics Memory): 4 GB, better 8 or more. The line `Total VRAM` at the start shows whether it worked.", Cost: "RAM for the rest."},

@@ -1,6 +1,10 @@
 package addon
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -24,8 +28,53 @@ var SDNextDirectML = cause.Card{
 
 // WithoutDirectML is what other than ComfyUI's DirectML a card has.
 var WithoutDirectML = cause.Cure{Fix: "upgrade_version", Title: "Use ROCm or ZLUDA in place of DirectML", Cost: "A new installation.", Ways: []cause.Way{
-	{For: "RX 7000 and later", Text: "ComfyUI's portable package for AMD (ROCm on Windows)"},
-	{For: "Older Radeons", Text: "ComfyUI-ZLUDA, or Linux with ROCm"},
-	{For: "Intel Arc, NVIDIA", Text: "PyTorch's XPU or CUDA build, without `--directml`"},
-	{For: "On-board graphics (Iris, UHD, Radeon Graphics)", Text: "`--cpu` in place of `--directml`: slow, but all of the RAM"},
+	{For: "AMD", Text: "ComfyUI's portable package for AMD (RX 7000 and later), for older cards ComfyUI-ZLUDA"},
+	{For: "Intel Arc", Text: "PyTorch's XPU build, without `--directml`"},
 }}
+
+// DirectPlace says what a refusal in the VAE is about, where the log shows it.
+func DirectPlace(c *ledger.Case) map[string]string {
+	if Decodes(c) {
+		return map[string]string{"place": "It failed in the VAE, which makes pixels of the finished latent: the size of the image counts there, not the weights."}
+	}
+	return map[string]string{"place": "SDXL has about 7 GB of weights with its text encoders."}
+}
+
+// Decodes: the log shows the VAE: its file of latent diffusion, or group norm,
+// which in newer models is the VAE's alone.
+func Decodes(c *ledger.Case) bool {
+	return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return x.Function == "group_norm" || strings.HasSuffix(x.File, "diffusionmodules/model.py")
+	})
+}
+
+// OwnPython: a conda or virtual environment runs it, not a build with its own.
+func OwnPython(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return slices.ContainsFunc([]string{"anaconda3/", "miniconda3/", "miniforge3/", "/envs/", "/venv/", "/.venv/"}, func(s string) bool { return strings.Contains(x.File, s) })
+	})
+}
+
+// Underflow is a free figure just below 2^64 bytes.
+func Underflow(c *ledger.Case) string {
+	if c.Contains("1717986918") {
+		return "The 17179869184 GiB that it calls free are a negative number. "
+	}
+	return ""
+}
+
+// InvokeFull is about a card that InvokeAI fills, where only its message is shown.
+var InvokeFull = cause.Card{
+	ID: "invokeai/full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"unknown"}, Unsaid: []string{"sampler_args", "ldm/invoke/"}, If: func(c *ledger.Case) bool {
+		return c.In("invokeai") && ledger.FillsAlone(c) && !ledger.Crowded(c)
+	},
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]: its models fill the card",
+	Means: "InvokeAI itself holds {mine}[[; {asked} more was refused]]. So little missing with so much loaded is usually the model: Flux at 16 bit has 24 GB of weights, its T5 encoder 9.8, SDXL 7 in all.",
+	Not:   "Fewer steps: each needs the same.",
+	Cures: []cause.Cure{
+		{Fix: "close_other_apps", Title: "Free what other processes hold", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() }, Told: "The message lists them by their numbers (PID)[[; {short} was missing]]. `nvidia-smi` names them; end those that you can do without.", Cost: "Free."},
+		{Fix: "use_lower_quant", Title: "Use the quantised variant of the model", Told: "Model Manager, Starter Models: for Flux the quantised one, with the 8-bit T5 encoder.", Cost: "Slight loss of quality."},
+		{Fix: "lowvram_mode", Title: "Let it load models in part", Told: "In `invokeai.yaml` (5.6 and later), then restart; what does not fit waits in RAM:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
+	},
+	Sources: []string{"https://invoke-ai.github.io/InvokeAI/features/low-vram/", "InvokeAI/invokeai/frontend/web/public/locales/en.json"},
+}

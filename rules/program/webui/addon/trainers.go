@@ -17,7 +17,7 @@ var trainers = []Pack{
 		Means: trainsWhole + " The Init node sets what is kept where.", Not: noSampler,
 		Knobs: []Knob{
 			{"cpu_offload", "Swap blocks, cache the text encoders", "In the Init node of the training: blocks_to_swap 18 (Flux: up to 35; SD 3.5 Large: 36, Medium: 22), cache_text_encoder_outputs and cache_latents disk, fp8_base on, highvram off, gradient_checkpointing enabled.", "Slower, and RAM."},
-			{"lower_batch_size", "Batch 1, at 512", "TrainDatasetAdd: batch_size 1 (2 by default), width, height and max_bucket_reso 512, then 768.", "Slower, or less detail."},
+			{"lower_batch_size", "Batch 1, at 512", "TrainDatasetAdd: batch_size 1 (2 by default), width, height and max_bucket_reso 512; 384 if they are at 512 already.", "Slower, or less detail."},
 			{"half_precision", "Use an optimizer of fewer bits", "Optimizer Config: adamw8bit; or Optimizer Config Adafactor, with which the whole of Flux (Init Flux Training) is trained.", "Slight."},
 		},
 	},
