@@ -8,8 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// The cases of a way that the log can rule out; other names of cases always
-// stand.
+// The cases of a way that the log can rule out; other names always stand.
 const (
 	Training   = "Training"
 	Using      = "Using a model"
@@ -38,6 +37,16 @@ func Way(c *ledger.Case, of string) bool {
 		return work == "audio"
 	case "A game or renderer":
 		return c.Reader.Language != "python" && work == ""
+	case "Linux", "Windows", "Mac", "macOS":
+		return c.Reader.OS == "" || strings.HasPrefix(strings.ToLower(of), c.Reader.OS) || c.Reader.OS == "wsl" && of == "Linux"
+	case "WSL", "WSL, Docker Desktop":
+		return c.Reader.OS != "linux" && c.Reader.OS != "mac"
+	case "Kubernetes":
+		return c.Says("kubernetes") || c.Contains("kube")
+	case "Slurm":
+		return ledger.OnCluster(c)
+	case "Your own code", "Code of your own", "Python":
+		return c.Reader.Edits == "" || c.Reader.Edits == "code"
 	case "trtllm-serve":
 		return !c.Says("triton-server") // the log shows which of its two servers it is
 	}
