@@ -83,11 +83,10 @@ func Unread(c *ledger.Case) bool {
 // Offloaded is how many GiB of each card's weights do not fit it with a fifth
 // left for cache and work, 8 where the model's size is not known.
 func Offloaded(c *ledger.Case) int {
-	w, ok := Weights(c)
+	w, _, ok := each(c)
 	if !ok || ledger.SizeOf(c.F().Total) == 0 || !stage.LoadingWeights(c) {
 		return 8
 	}
-	w, _, _ = each(c)
 	return int(max(4, ledger.CeilDiv(w-ledger.SizeOf(c.F().Total)*8/10, units.GiB)))
 }
 
