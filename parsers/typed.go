@@ -53,6 +53,6 @@ func distrust(f *fact.Facts, l *text.Log) {
 		return x.Flag != "" && l.TypedOn(x.Line) && argv.Opens(x.Name, x.Value) && !l.HasRecorded(x.Name)
 	})
 	if slices.Sort(left); len(left) > 0 && len(f.Failures) > 0 {
-		f.Notes = append(f.Notes, strings.Join(slices.Compact(left), ", ")+" of a typed command is left out of the commands here: it runs code from elsewhere or opens this machine, and no program's own record of its arguments has it; add it if you meant it.")
+		f.Notes = append(f.Notes, strings.Join(slices.Compact(left), ", ")+" of your command is left out above: it runs code from elsewhere or opens this machine. Add it if you meant it.")
 	}
 }

@@ -83,16 +83,19 @@ func (p *page) told(in *diagnose.Incident) {
 	p.foot(in)
 }
 
-// askedOnly matches a summary's first sentence that says no more than how much was
-// asked for.
-var askedOnly = regexp.MustCompile(`^It asked(?: [A-Za-z0-9' ]+)? for ([0-9.,]+ [KMGT]iB) more and did not get it\.(?: |$)`)
+// figures are the numbers of a sentence, but for those of cards.
+var figures = regexp.MustCompile(`\d[\d.,]*\d`)
 
-// newIn is what the summary says that the headline does not.
+// newIn is what the summary says that the headline does not: without its first
+// sentence where that names no place, and no figure but the headline's.
 func newIn(in *diagnose.Incident) string {
-	if m := askedOnly.FindStringSubmatch(in.Summary); m != nil && strings.Contains(in.Headline, m[1]) {
-		return in.Summary[len(m[0]):]
+	first := firstSentence(in.Summary)
+	missing := func(n string) bool { return !strings.Contains(in.Headline, n) }
+	told := figures.FindAllString(first, -1)
+	if strings.Contains(first, " in ") || slices.ContainsFunc(told, missing) || told == nil && !strings.HasSuffix(first, "nothing is left for it.") {
+		return in.Summary
 	}
-	return in.Summary
+	return strings.TrimSpace(in.Summary[len(first):])
 }
 
 // later says what it was if it fails again, unless a fix on the page names the

@@ -45,12 +45,11 @@ func BeyondCard(c *ledger.Case, causes []odds.Cause) *Beyond {
 		z.Name, b.Format, z.Setting.Context, units.Amount(b.NeedBytes), units.Amount(b.NeedBytes-z.Have))
 	if card, ok := fit.SmallestCard(b.NeedBytes+b.NeedBytes/20, ""); ok {
 		b.CardGB, b.Card = card.GB, card.Names[0]
-		b.Note += fmt.Sprintf(" The smallest card for that has %d GB (%s).", b.CardGB, b.Card)
+		b.Note += fmt.Sprintf(" The smallest card for that has %d GB.", b.CardGB)
 	}
 	if name, format, _, ok := z.Smaller(); ok {
 		b.Model, b.ModelFormat = name, format
 		b.Note += fmt.Sprintf(" A model that fits: %s in %s.", name, format)
 	}
-	b.Note += z.Basis()
 	return b
 }

@@ -181,7 +181,7 @@ func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are 12, 16, 24, 32, 48 and 80 GB.", f.Total)}}
 	}
-	return []step.Step{{Kind: "text", Text: "Take the next size of card: 12, 16, 24, 32, 48 or 80 GB; rent one for an hour first."}}
+	return []step.Step{{Kind: "text", Text: "Rent the next size of card for an hour first, to see that it is enough."}}
 }
 
 func stepsSelectGPU(c *ledger.Case) []step.Step {
