@@ -175,16 +175,22 @@ func (p *page) fixes(in *diagnose.Incident) {
 			branches = append(branches, f)
 		}
 	}
+	own := 0
+	for _, f := range in.Fixes {
+		if !f.General {
+			own++
+		}
+	}
 	number, told := 1, len(branches) < 2
 	for i := range in.Fixes {
 		switch f := in.Fixes[i]; {
-		case number > fullFixes, f.Branch != "" && len(branches) > 1 && told:
+		case number > fullFixes, f.General && own > 1, f.Branch != "" && len(branches) > 1 && told:
 			continue
 		case f.Branch != "" && !told:
 			p.branch(branches, number)
 			told = true
 		case number == 1:
-			p.first(in)
+			p.first(in, i)
 		default:
 			p.further(in, i, number)
 		}
@@ -214,10 +220,10 @@ func (p *page) branch(fixes []diagnose.Fix, number int) {
 }
 
 // first is the first fix, whole.
-func (p *page) first(in *diagnose.Incident) {
-	fix := in.Fixes[0]
+func (p *page) first(in *diagnose.Incident, i int) {
+	fix := in.Fixes[i]
 	item := join(lead(fix), worked(fix.Effect))
-	if fix.Why != "" && !saidBefore(in, 0) && p.options.Terse < withoutCosts {
+	if fix.Why != "" && !saidBefore(in, i) && p.options.Terse < withoutCosts {
 		item = join(item, prose(" "+ended(fix.Why)))
 	}
 	words, ways, pasted := split(fix.Steps)

@@ -65,6 +65,7 @@ type Advice struct {
 	Effect   *effect.Effect `json:"effect,omitempty"`
 	Check    string         `json:"check,omitempty"`
 	Next     string         `json:"next,omitempty"`
+	General  bool           `json:"general,omitempty"` // asked for by the cause alone: what is known of this message names others
 }
 
 // Useless is usual advice that cannot help here.

@@ -69,6 +69,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	}
 	not, speaks := card.Tell(c, card.Not)
 	return slices.DeleteFunc(ranked, func(b *candidate) bool {
+		b.advice.General = prescribed > 1 && !theirs && !told[b.fix.ID]
 		return !theirs && !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || wording.CalledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && (b.fix.Presumes(c) || wording.Idle(c, b.fix.ID, worded)))
 	})
 }

@@ -41,10 +41,8 @@ func Way(c *ledger.Case, of string) bool {
 		return c.Reader.OS == "" || strings.HasPrefix(strings.ToLower(of), c.Reader.OS) || c.Reader.OS == "wsl" && of == "Linux"
 	case "WSL", "WSL, Docker Desktop":
 		return c.Reader.OS != "linux" && c.Reader.OS != "mac"
-	case "Kubernetes":
-		return c.Says("kubernetes") || c.Contains("kube")
-	case "Slurm":
-		return ledger.OnCluster(c)
+	case "Kubernetes", "Slurm":
+		return of == "Slurm" && ledger.OnCluster(c) || of == "Kubernetes" && (c.Says("kubernetes") || c.Contains("kube"))
 	case "Your own code", "Code of your own", "Python":
 		return c.Reader.Edits == "" || c.Reader.Edits == "code"
 	case "trtllm-serve":

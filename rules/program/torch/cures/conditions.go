@@ -129,10 +129,10 @@ var (
 	SmallerInput = cause.Cure{Fix: "lower_resolution", Title: LessInput.Title, Cost: LessInput.Cost, Told: LessInput.Told, Ways: LessInput.Ways}
 	NoScores     = cause.Cure{
 		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: use a fused kernel", Cost: "none",
-		Told: "`torch.nn.functional.scaled_dot_product_attention`, or `attn_implementation=\"sdpa\"` where the program offers it, stores no score matrix. On NVIDIA cards xformers and flash-attn do the same.",
+		Told: "Where the program has a memory-efficient attention (SDPA, xformers, flash-attn), turn it on: it stores no score matrix. transformers: `attn_implementation=\"sdpa\"`; in code: `torch.nn.functional.scaled_dot_product_attention`.",
 	}
 	FindShape = cause.Cure{
-		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes", If: ownScript,
+		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes", If: func(c *ledger.Case) bool { return ownScript(c) || c.Reader.Edits == "code" },
 		Told: "Print them before the last line of your own code in the traceback.",
 	}
 )

@@ -94,7 +94,7 @@ func lighter(c *ledger.Case, figures map[string]string) {
 		if c.Reader.Edits == "code" {
 			how = " (`model.half()` where a model is only used, " + half(c) + " in training)"
 		}
-		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, or offloading to RAM, where the program has it (\"low VRAM\")."
+		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, a GPU with more memory, or offloading to RAM, where the program has it (\"low VRAM\")."
 		if NarrowAlready(c) {
 			out["any_lighter"] = "It runs in 16 bit or less already, so take the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
 		}

@@ -15,7 +15,7 @@ var launchers = []struct{ folder, where string }{
 	{"ComfyUI-Zluda/", "ComfyUI-ZLUDA: in `comfyui.bat` (or the copy of it that you start), at the end of the line COMMANDLINE_ARGS; one of the same name there is replaced."},
 	{"StabilityMatrix/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},
 	{"Data/Packages/", "Stability Matrix: the gear beside Launch, Extra Launch Arguments."},
-	{"/root/ComfyUI/", "In YanWenKun's image: into the variable `CLI_ARGS` of the container (`-e CLI_ARGS=\"...\"`); another image: after `main.py` in its start command."},
+	{"/root/ComfyUI/", "After `main.py` in the command that starts it; in YanWenKun's image: in the container's variable `CLI_ARGS`."},
 	{"pinokio/api/", "Pinokio: in the app's folder, at the end of the command in `start.js` (its tab Files)."},
 }
 
