@@ -77,10 +77,18 @@ func (p *page) told(in *diagnose.Incident) {
 	if terse < withoutOthers {
 		p.also()
 	}
+	if nameless(p.report, in) && terse < withoutCosts {
+		p.say(prose("These lines do not name the program. With what it printed before them, the steps can name its own settings."))
+	}
 	if terse < withoutDetails {
 		p.machine()
 	}
 	p.foot(in)
+}
+
+// nameless: a message that was pasted alone, from which nothing tells the program.
+func nameless(r *diagnose.Report, in *diagnose.Incident) bool {
+	return r.Input.Lines < 4 && in.Reader.Program == "" && in.Framework == "pytorch"
 }
 
 // figures are the numbers of a sentence, but for those of cards.

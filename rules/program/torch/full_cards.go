@@ -74,6 +74,7 @@ var fullCards = []cause.Card{
 		Means:    "This program held {mine} of {total}, and not all weights were there yet; the {asked} that was refused was only the next piece.",
 		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
+			cures.TooSmall,
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "The weights are in 16 bit or less already, so the other way is the program's option for block swap, offloading or low VRAM (`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers)."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Instead of `.to(\"cuda\")`. If that is still too much: `enable_sequential_cpu_offload()`, which is much slower. In somebody else's program: its option for offloading or low VRAM.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
 			{Fix: "half_precision", If: when.All(sized.MayFit16, when.Not(when.Any(ownModel, cures.NarrowAlready))), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
@@ -133,7 +134,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "A training step does not fit. It needs the weights, gradients, optimizer state and the activations of every layer; only the activations shrink with batch size, sequence length or image size.[[ Closing everything else would gain {closing} at most, part of which is CUDA's own.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveStep, halveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -154,7 +155,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{last}[[ {probably}]][[ {table}]] If a small input runs, its work is too large for this card; if that fails too, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
+		Cures:    []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -162,7 +163,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on {its} {card} card",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It lacked {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.TooSmall, cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{

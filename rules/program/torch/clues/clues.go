@@ -178,9 +178,10 @@ func loadedAgain(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !ledger.Roomy(c)
 }
 
-// smallAtInference: nothing was trained, and little was asked for.
+// smallAtInference: nothing was trained, little was asked for, and work before it
+// had gone well or may have.
 func smallAtInference(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
+	return c.Signal("many_steps", "few_steps", "notebook", fact.InApp) != nil && c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
 }
 
 // Restoring: an optimizer takes its state from a checkpoint.

@@ -200,6 +200,15 @@ func imaging(c *ledger.Case) bool {
 // BiggerCard is what is left.
 var BiggerCard = cause.Cure{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Cost: "money, or waiting", Told: "One of a notebook service, or a rented one, also shows how much it needs (`torch.cuda.max_memory_allocated()`)."}
 
+// TooSmall is for a card that most of today's networks do not fit, whatever is
+// done.
+var TooSmall = cause.Cure{
+	Fix: "bigger_gpu", Title: "Run it on the CPU, or on a larger card", Cost: "slower, or an account", If: func(c *ledger.Case) bool {
+		return c.Total.Has() && c.Total.Bytes <= 9*units.GiB/4 && c.Backend != "mps"
+	},
+	Told: "{card} is too small for most networks of today: CUDA itself takes 0.3 to 0.6 GiB of it. Most programs have an option for the CPU (without one: `CUDA_VISIBLE_DEVICES=-1` before the start); Colab and Kaggle lend cards of 15 GiB for nothing.",
+}
+
 // CopiesInput: a line of the reader's own copies one tensor to the card, which is
 // no model and, as far as the traceback shows, outside any network and loop.
 func CopiesInput(c *ledger.Case) bool {
