@@ -80,7 +80,7 @@ var InvokeAI = program.Program{
 	Name: "invokeai", Carries: pictures.Nested, Shown: "InvokeAI",
 	Units: []string{"invokeai"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
-	Proofs: []string{"[InvokeAI]::", "Max VRAM used for this generation", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)", "Out of Memory Error OutOfMemoryError: CUDA"},
+	Proofs: []string{"[InvokeAI]::", "/InvokeAI/", "InvokeAI, version ", "invokeai.init found", "Max VRAM used for this generation", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)", "Out of Memory Error OutOfMemoryError: CUDA"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
