@@ -201,6 +201,9 @@ func Less(c *ledger.Case, Batch string) string {
 	case Batch != "":
 		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
 	}
+	if file := Config(c); file != "" {
+		return "half the batch size (its key stands in `" + file + "`; 1 shows whether it runs at all); " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+	}
 	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 }
 

@@ -45,14 +45,37 @@ func compiledFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	for _, x := range c.Facts.Talk {
-		for word := range strings.FieldsSeq(x.Text) {
-			name := path.Base(strings.Trim(word, "\"',:()"))
-			if end := path.Ext(name); slices.Contains([]string{".yaml", ".yml", ".toml", ".cfg"}, end) && strings.Trim(name, letters) == "" && out["config"] == "" {
-				out["config"] = "`" + name + "`"
-			}
+		if name := configIn(x.Text); out["config"] == "" && name != "" {
+			out["config"] = "`" + name + "`"
 		}
 	}
 	return out
+}
+
+// configIn is the first name of a configuration's file in a text, "" for none.
+func configIn(text string) string {
+	for word := range strings.FieldsSeq(text) {
+		_, value, found := strings.Cut(word, "=")
+		if !found {
+			value = word
+		}
+		name := path.Base(strings.Trim(value, "\"',:()"))
+		if end := path.Ext(name); slices.Contains([]string{".yaml", ".yml", ".toml", ".cfg"}, end) && strings.Trim(name, letters) == "" && len(name) < 60 {
+			return name
+		}
+	}
+	return ""
+}
+
+// Config is the file of settings that the command in the log names for a script
+// of the reader's, "" for none.
+func Config(c *ledger.Case) string {
+	for _, x := range c.Facts.Code {
+		if x.Own && x.Args != "" {
+			return configIn(x.Args)
+		}
+	}
+	return ""
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"

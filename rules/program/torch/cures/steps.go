@@ -30,6 +30,9 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
 	}
 	halve, other := "Half the batch size, or ", "Half the batch size or the length, or half"
+	if file := Config(c); file != "" && Batch(c)["batch"] == "" && !SingleSample(c) {
+		halve, other = "Half the batch size (its key stands in `"+file+"`), or ", "Half the batch size (its key stands in `"+file+"`) or the length, or half"
+	}
 	switch batch := Batch(c)["batch"]; {
 	case batch != "":
 		halve, out["fewer"] = "Half the batch size ("+batch+"), or ", "half the batch size ("+batch+"), or"
