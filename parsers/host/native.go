@@ -37,8 +37,8 @@ var nativeWordings = slices.Concat(
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
 		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
-		// ClickHouse's MemoryTracker.cpp: "(attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB, maximum: 4.39 GiB".
-		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse),
+		// ClickHouse's MemoryTracker.cpp: "(attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB, maximum: 4.39 GiB"; 25.x: "(total) memory limit exceeded: would use 2.31 GiB (attempt to allocate chunk of 4.16 MiB), current RSS: 2.5 GiB, userspace page cache 1.00 MiB".
+		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse), text.On("memory limit exceeded: would use", clickHouse),
 		// PostgreSQL's dsm_impl.c: '"/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
 			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
@@ -70,7 +70,7 @@ var nativeWordings = slices.Concat(
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"}), ": bad allocation", "] bad allocation"),
 )
 
-var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`chunkof(?<requested_bytes>\d{1,16})bytes\)(?:,currentrss(?<process_used>SIZE))?,maximum:(?<limit>SIZE)`))
+var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`(?<clickhouse_counted>SIZE)\(attempttoallocatechunkof(?:(?<requested_bytes>\d{1,16})bytes|(?<requested>SIZE)(?:bytes)?|0\.00b(?:bytes)?)\)(?:,currentrss:?(?<process_used>SIZE))?(?:,userspacepagecache[\d.]{1,9}[kmgt]?i?b)?,maximum:(?<limit>SIZE)`))
 
 // javaRefused reads os_linux.cpp's warn_fail_commit_memory.
 var javaRefused = text.FailsIf(nativeFailure, 120, 0, text.NewPattern(`os::commit_memory\(0x[0-9a-f]{1,16},(?<requested_bytes>\d{1,20}),`))
