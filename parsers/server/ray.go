@@ -1,6 +1,7 @@
 package server
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -31,8 +32,29 @@ var rayFailures = []text.Wording{
 	text.On("memory users:", rayUsers), text.On("memory consumers are:", rayUsers),
 	// "RayOutOfMemoryError: More than 95% of the memory on node host is used
 	// (11.8 / 12.3 GB)", before 2.0. Without the figures it is a source line.
-	text.On("RayOutOfMemoryError", text.FailsIf(rayFailure, 0, 400, text.NewPattern(
-		`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated_gib>NUM)/(?<total_gib>NUM)gb\)`))),
+	text.On("RayOutOfMemoryError", rayRaised),
+}
+
+var rayDecimal = regexp.MustCompile(`memoryconsumersare:pidmemcommand\d+[\d.]+gb`)
+
+var rayRaising = text.NewPattern(`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated>NUM)/(?<total>NUM)gb\)`)
+
+// rayRaised leaves the list in its line to be read. Until 0.8 all figures are of
+// 10^9 bytes, and the list says GB; then of 2^30, and it says GiB.
+func rayRaised(m text.Message) int {
+	k := m.Find(rayRaising, 400)
+	if !k.Ok() {
+		return m.End
+	}
+	x := rayFailure
+	x.Figures.Allocated, x.Figures.Total = k.SizeIn("allocated", "gib"), k.SizeIn("total", "gib")
+	if rayDecimal.MatchString(m.Log.Squeezed()[m.At:min(m.At+700, len(m.Log.Squeezed()))]) {
+		for _, size := range []*fact.Size{x.Figures.Allocated, x.Figures.Total} {
+			size.Bytes = int64(float64(size.Bytes) * 1e9 / (1 << 30))
+		}
+	}
+	m.Fail(x, m.Took(k))
+	return m.Took(k)
 }
 
 var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "cpu"}
@@ -63,7 +85,7 @@ func rayPressure(m text.Message) int {
 }
 
 // rayUsers reads the largest processes that Ray lists, once: "410728  2.17
-// ray::work", before 2.0 "28442  5.0GB  ray_X:alloc()". GB is 2^30.
+// ray::work", before 2.0 "28442  5.0GiB  ray::X.alloc()", at first "5.0GB", of 10^9.
 func rayUsers(m text.Message) int {
 	if len(m.Facts.Tasks) > 0 {
 		return m.End
@@ -75,7 +97,11 @@ func rayUsers(m text.Message) int {
 			continue
 		}
 		pid, ok := text.WholeNumber(fields[0])
-		bytes, ok2 := units.Parse(strings.TrimSuffix(fields[1], "GB") + "gib")
+		number, decimal := strings.CutSuffix(fields[1], "GB")
+		bytes, ok2 := units.Parse(strings.TrimSuffix(number, "GiB") + "gib")
+		if decimal {
+			bytes = int64(float64(bytes) * 1e9 / (1 << 30))
+		}
 		if ok && ok2 {
 			m.Facts.Tasks = append(m.Facts.Tasks, fact.Process{PID: int(pid), Bytes: bytes, Text: fields[1], Name: fields[2], Device: -1, Line: line.Number})
 		}
