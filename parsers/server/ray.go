@@ -1,7 +1,6 @@
 package server
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -21,8 +20,7 @@ var rayFailures = []text.Wording{
 	text.On("killed due to memory pressure (OOM)", rayPressure),
 	// The raylet of 2.0: "Used memory (54.90GB) / total capacity (57.60GB)
 	// (0.95307) exceeds threshold 0.95, killing latest task".
-	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(
-		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
+	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
 	text.On("The object store is full", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	text.On("ObjectStoreFullError", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	// What stands under every kill of the monitor (2.1 and later), for pastes that
@@ -35,34 +33,22 @@ var rayFailures = []text.Wording{
 	text.On("RayOutOfMemoryError", rayRaised),
 }
 
-var rayDecimal = regexp.MustCompile(`memoryconsumersare:pidmemcommand\d+[\d.]+gb`)
+var rayRaising = text.NewPattern(`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated_gib>NUM)/(?<total_gib>NUM)gb\)`)
 
-var rayRaising = text.NewPattern(`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated>NUM)/(?<total>NUM)gb\)`)
-
-// rayRaised leaves the list in its line to be read. Until 0.8 all figures are of
-// 10^9 bytes, and the list says GB; then of 2^30, and it says GiB.
+// rayRaised leaves the list in the same line to be read.
 func rayRaised(m text.Message) int {
-	k := m.Find(rayRaising, 400)
-	if !k.Ok() {
-		return m.End
+	if k := m.Find(rayRaising, 400); k.Ok() {
+		m.FailWith(rayFailure, k)
+		return m.Took(k)
 	}
-	x := rayFailure
-	x.Figures.Allocated, x.Figures.Total = k.SizeIn("allocated", "gib"), k.SizeIn("total", "gib")
-	if rayDecimal.MatchString(m.Log.Squeezed()[m.At:min(m.At+700, len(m.Log.Squeezed()))]) {
-		for _, size := range []*fact.Size{x.Figures.Allocated, x.Figures.Total} {
-			size.Bytes = int64(float64(size.Bytes) * 1e9 / (1 << 30))
-		}
-	}
-	m.Fail(x, m.Took(k))
-	return m.Took(k)
+	return m.End
 }
 
 var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "cpu"}
 
 // rayKilled reads the monitor's account: what the worker held, what the node
 // has, and the share in use. 2.0 and 2.1 lack the bracket about the task.
-var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(
-	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
+var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
 
 // rayAccount leaves the list of the largest processes to be read, which is
 // announced in the same line.
@@ -100,13 +86,23 @@ func rayUsers(m text.Message) int {
 		number, decimal := strings.CutSuffix(fields[1], "GB")
 		bytes, ok2 := units.Parse(strings.TrimSuffix(number, "GiB") + "gib")
 		if decimal {
-			bytes = int64(float64(bytes) * 1e9 / (1 << 30))
+			bytes = rayDecimal(m.Facts, bytes)
 		}
 		if ok && ok2 {
 			m.Facts.Tasks = append(m.Facts.Tasks, fact.Process{PID: int(pid), Bytes: bytes, Text: fields[1], Name: fields[2], Device: -1, Line: line.Number})
 		}
 	}
 	return m.End
+}
+
+// rayDecimal is for old releases: GB in list and total are 10^9 bytes.
+func rayDecimal(f *fact.Facts, n int64) int64 {
+	if x := len(f.Failures) - 1; len(f.Tasks) == 0 && x >= 0 && f.Failures[x].Figures.Allocated != nil && f.Failures[x].Figures.Total != nil {
+		for _, size := range []*fact.Size{f.Failures[x].Figures.Allocated, f.Failures[x].Figures.Total} {
+			size.Bytes = int64(float64(size.Bytes) * 1e9 / (1 << 30))
+		}
+	}
+	return int64(float64(n) * 1e9 / (1 << 30))
 }
 
 // rayWorkerDied: the text lists the OOM killer as a possibility for every death

@@ -133,9 +133,9 @@ func sideDivisor(c *ledger.Case) int {
 var sideWords = map[int]string{2: "half the", 3: "a third of", 4: "a quarter of"}
 
 func stepsResolution(c *ledger.Case) []step.Step {
-	text := "Halve width and height (or the number of frames) until it runs; keep them multiples of 64. Then scale the result up."
+	text := "Halve width and height (or the number of frames) until it runs; keep them multiples of 64. An image that is made: then scale it up."
 	if by := sideDivisor(c); by > 2 {
-		text = fmt.Sprintf("Go to %s width and height, or 1/%d of the frames, and lower until it runs; keep them multiples of 64. Then scale the result up.", sideWords[by], by*by)
+		text = fmt.Sprintf("Go to %s width and height, or 1/%d of the frames, and lower until it runs; keep them multiples of 64. An image that is made: then scale it up.", sideWords[by], by*by)
 	}
 	return []step.Step{{Kind: "text", Text: text}}
 }
