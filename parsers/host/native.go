@@ -14,8 +14,7 @@ var nativeWordings = slices.Concat(
 	[]text.Wording{
 		text.On("bytes) failed; errno 12", text.FailsIf(nativeFailure, 60, 0, text.NewPattern(`innodb[:\]]{1,2}mmap\((?<requested_bytes>\d{1,20})`))), text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
 		// Gluten's ThrowOnOomMemoryTarget.java, and the stats of the task that holds most.
-		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(
-			`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
+		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
 		// Go's malloc.go and mem_linux.go, and the frames that have sizes.
 		text.On("runtime: out of memory: cannot allocate", text.FailsWith(nativeFailure, 0, 90, text.NewPattern(`cannotallocate(?<requested_bytes>\d{1,15})-byteblock(?:\((?<process_used_bytes>\d{1,15})inuse)?`))), text.On("fatal error: runtime: out of memory", text.Fails(nativeFailure)), text.On("fatal error: runtime: cannot allocate memory", text.Fails(nativeFailure)),
 		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("runtime.sysMap(0x", text.Says("go_heap")), text.On("runtime.sysMapOS(0x", text.Says("go_heap")), text.On("runtime.mallocgc(0x", text.Says("go_object")), text.On("runtime.largeAlloc(0x", text.Says("go_object")), text.On("Failed on request of size", text.FailsIf(nativeFailure, 24, 90, text.NewPattern(`requestofsize(?<requested_bytes>\d{1,12})inmemorycontext`))), text.On("Error executing process >", text.Says("nextflow_process")), text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
@@ -27,8 +26,7 @@ var nativeWordings = slices.Concat(
 		text.On("error='Not enough space' (errno=12)", javaRefused), text.On("error='Cannot allocate memory' (errno=12)", javaRefused), // the latter before Java 9
 		// libmalloc's magazine_malloc.c of macOS: "*** mach_vm_map(size=8388608) failed (error code=3)".
 		text.On("mach_vm_map(size=", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`size=(?<requested_bytes>\d{1,20})(?:,flags:[0-9a-f]{1,8})?\)failed`))),
-		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(
-			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
+		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
 		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
 		// R before 4.2 on Windows names its own limit in a warning.

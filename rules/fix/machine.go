@@ -180,11 +180,13 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	f := c.F()
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
-		sizes := "4, 6, 8, 12, 16, 24, 32, 48"
-		for n := int64(4); n <= 12 && f.Total.Bytes > (n-1)*units.GiB; n += 2 {
-			sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
+		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80"
+		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48} {
+			if f.Total.Bytes > (n-1)*units.GiB {
+				sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
+			}
 		}
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are %s and 80 GB.", f.Total, sizes)}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes: %s GB.", f.Total, sizes)}}
 	}
 	return []step.Step{{Kind: "text", Text: "Rent the next size of card for an hour first, to see that it is enough."}}
 }
