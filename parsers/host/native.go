@@ -14,8 +14,7 @@ var nativeWordings = slices.Concat(
 	[]text.Wording{
 		text.On("bytes) failed; errno 12", text.FailsIf(nativeFailure, 60, 0, text.NewPattern(`innodb[:\]]{1,2}mmap\((?<requested_bytes>\d{1,20})`))), text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
 		// Gluten's ThrowOnOomMemoryTarget.java, and the stats of the task that holds most.
-		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(
-			`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
+		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
 		// Go's malloc.go and mem_linux.go, and the frames that have sizes.
 		text.On("runtime: out of memory: cannot allocate", text.FailsWith(nativeFailure, 0, 90, text.NewPattern(`cannotallocate(?<requested_bytes>\d{1,15})-byteblock(?:\((?<process_used_bytes>\d{1,15})inuse)?`))), text.On("fatal error: runtime: out of memory", text.Fails(nativeFailure)), text.On("fatal error: runtime: cannot allocate memory", text.Fails(nativeFailure)),
 		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("runtime.sysMap(0x", text.Says("go_heap")), text.On("runtime.sysMapOS(0x", text.Says("go_heap")), text.On("runtime.mallocgc(0x", text.Says("go_object")), text.On("runtime.largeAlloc(0x", text.Says("go_object")), text.On("Failed on request of size", text.FailsIf(nativeFailure, 24, 90, text.NewPattern(`requestofsize(?<requested_bytes>\d{1,12})inmemorycontext`))), text.On("Error executing process >", text.Says("nextflow_process")), text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
@@ -27,8 +26,7 @@ var nativeWordings = slices.Concat(
 		text.On("error='Not enough space' (errno=12)", javaRefused), text.On("error='Cannot allocate memory' (errno=12)", javaRefused), // the latter before Java 9
 		// libmalloc's magazine_malloc.c of macOS: "*** mach_vm_map(size=8388608) failed (error code=3)".
 		text.On("mach_vm_map(size=", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`size=(?<requested_bytes>\d{1,20})(?:,flags:[0-9a-f]{1,8})?\)failed`))),
-		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(
-			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
+		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
 		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
 		// R before 4.2 on Windows names its own limit in a warning.
@@ -37,8 +35,8 @@ var nativeWordings = slices.Concat(
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
 		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
-		// ClickHouse's MemoryTracker.cpp: "(attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB, maximum: 4.39 GiB".
-		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse),
+		// ClickHouse's MemoryTracker.cpp: "(attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB, maximum: 4.39 GiB"; 25.x: "(total) memory limit exceeded: would use 2.31 GiB (attempt to allocate chunk of 4.16 MiB), current RSS: 2.5 GiB, userspace page cache 1.00 MiB".
+		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse), text.On("memory limit exceeded: would use", clickHouse),
 		// PostgreSQL's dsm_impl.c: '"/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
 			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
@@ -70,7 +68,7 @@ var nativeWordings = slices.Concat(
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"}), ": bad allocation", "] bad allocation"),
 )
 
-var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`chunkof(?<requested_bytes>\d{1,16})bytes\)(?:,currentrss(?<process_used>SIZE))?,maximum:(?<limit>SIZE)`))
+var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`(?<clickhouse_counted>SIZE)\(attempttoallocatechunkof(?:(?<requested_bytes>\d{1,16})bytes|(?<requested>SIZE)(?:bytes)?|0\.00b(?:bytes)?)\)(?:,currentrss:?(?<process_used>SIZE))?(?:,userspacepagecache[\d.]{1,9}[kmgt]?i?b)?,maximum:(?<limit>SIZE)`))
 
 // javaRefused reads os_linux.cpp's warn_fail_commit_memory.
 var javaRefused = text.FailsIf(nativeFailure, 120, 0, text.NewPattern(`os::commit_memory\(0x[0-9a-f]{1,16},(?<requested_bytes>\d{1,20}),`))

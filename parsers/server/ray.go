@@ -20,8 +20,7 @@ var rayFailures = []text.Wording{
 	text.On("killed due to memory pressure (OOM)", rayPressure),
 	// The raylet of 2.0: "Used memory (54.90GB) / total capacity (57.60GB)
 	// (0.95307) exceeds threshold 0.95, killing latest task".
-	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(
-		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
+	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
 	text.On("The object store is full", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	text.On("ObjectStoreFullError", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	// What stands under every kill of the monitor (2.1 and later), for pastes that
@@ -31,16 +30,25 @@ var rayFailures = []text.Wording{
 	text.On("memory users:", rayUsers), text.On("memory consumers are:", rayUsers),
 	// "RayOutOfMemoryError: More than 95% of the memory on node host is used
 	// (11.8 / 12.3 GB)", before 2.0. Without the figures it is a source line.
-	text.On("RayOutOfMemoryError", text.FailsIf(rayFailure, 0, 400, text.NewPattern(
-		`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated_gib>NUM)/(?<total_gib>NUM)gb\)`))),
+	text.On("RayOutOfMemoryError", rayRaised),
+}
+
+var rayRaising = text.NewPattern(`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<allocated_gib>NUM)/(?<total_gib>NUM)gb\)`)
+
+// rayRaised leaves the list in the same line to be read.
+func rayRaised(m text.Message) int {
+	if k := m.Find(rayRaising, 400); k.Ok() {
+		m.FailWith(rayFailure, k)
+		return m.Took(k)
+	}
+	return m.End
 }
 
 var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "cpu"}
 
 // rayKilled reads the monitor's account: what the worker held, what the node
 // has, and the share in use. 2.0 and 2.1 lack the bracket about the task.
-var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(
-	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
+var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
 
 // rayAccount leaves the list of the largest processes to be read, which is
 // announced in the same line.
@@ -63,7 +71,7 @@ func rayPressure(m text.Message) int {
 }
 
 // rayUsers reads the largest processes that Ray lists, once: "410728  2.17
-// ray::work", before 2.0 "28442  5.0GB  ray_X:alloc()". GB is 2^30.
+// ray::work", before 2.0 "28442  5.0GiB  ray::X.alloc()", at first "5.0GB", of 10^9.
 func rayUsers(m text.Message) int {
 	if len(m.Facts.Tasks) > 0 {
 		return m.End
@@ -75,12 +83,26 @@ func rayUsers(m text.Message) int {
 			continue
 		}
 		pid, ok := text.WholeNumber(fields[0])
-		bytes, ok2 := units.Parse(strings.TrimSuffix(fields[1], "GB") + "gib")
+		number, decimal := strings.CutSuffix(fields[1], "GB")
+		bytes, ok2 := units.Parse(strings.TrimSuffix(number, "GiB") + "gib")
+		if decimal {
+			bytes = rayDecimal(m.Facts, bytes)
+		}
 		if ok && ok2 {
 			m.Facts.Tasks = append(m.Facts.Tasks, fact.Process{PID: int(pid), Bytes: bytes, Text: fields[1], Name: fields[2], Device: -1, Line: line.Number})
 		}
 	}
 	return m.End
+}
+
+// rayDecimal is for old releases: GB in list and total are 10^9 bytes.
+func rayDecimal(f *fact.Facts, n int64) int64 {
+	if x := len(f.Failures) - 1; len(f.Tasks) == 0 && x >= 0 && f.Failures[x].Figures.Allocated != nil && f.Failures[x].Figures.Total != nil {
+		for _, size := range []*fact.Size{f.Failures[x].Figures.Allocated, f.Failures[x].Figures.Total} {
+			size.Bytes = int64(float64(size.Bytes) * 1e9 / (1 << 30))
+		}
+	}
+	return int64(float64(n) * 1e9 / (1 << 30))
 }
 
 // rayWorkerDied: the text lists the OOM killer as a possibility for every death

@@ -41,8 +41,7 @@ var tgiEvidence = text.Evidence{
 	),
 }
 
-var tgiWarmup = text.FailsIf(fact.Failure{Kind: fact.TGIWarmup, Framework: "tgi", Phase: "warmup"}, 0, 110, text.NewPattern(
-	`handle(?:(?<is_max_batch_total_tokens>(?<tgi_total_tokens>INT))totaltokenswith)?(?<is_max_batch_prefill_tokens>INT)prefilltokens`))
+var tgiWarmup = text.FailsIf(fact.Failure{Kind: fact.TGIWarmup, Framework: "tgi", Phase: "warmup"}, 0, 110, text.NewPattern(`handle(?:(?<is_max_batch_total_tokens>(?<tgi_total_tokens>INT))totaltokenswith)?(?<is_max_batch_prefill_tokens>INT)prefilltokens`))
 
 // tgiRouter reads the router's last line, which repeats what the warm-up said.
 var tgiRouter = text.Quotes(fact.Failure{Kind: fact.Wrapped, Framework: "tgi", Phase: "warmup", Wrapper: true, Echo: true})

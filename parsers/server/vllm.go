@@ -37,22 +37,18 @@ var vllmFailures = slices.Concat(
 		text.On("Cannot auto-fit max_model_len", text.Fails(fact.Failure{Kind: fact.VLLMNoCache, Framework: "vllm", Phase: "kv_cache"})),
 		// "The model's max seq len (N) is larger than the maximum number of tokens
 		// that can be stored in KV cache (M)".
-		text.On("that can be stored in KV cache", vllmFails(fact.VLLMTokens, "kv_cache", 120, 80, text.NewPattern(
-			`max(?:imum)?_?(?:seq|model)_?len(?:gth)?\((?<max_model_len>INT)\)islargerthanthemaximumnumberoftokens`+
-				`thatcanbestoredin(?:the)?kvcache(?:\((?<kv_tokens>INT)\))?`))),
+		text.On("that can be stored in KV cache", vllmFails(fact.VLLMTokens, "kv_cache", 120, 80, text.NewPattern(`max(?:imum)?_?(?:seq|model)_?len(?:gth)?\((?<max_model_len>INT)\)islargerthanthemaximumnumberoftokens`+
+			`thatcanbestoredin(?:the)?kvcache(?:\((?<kv_tokens>INT)\))?`))),
 		text.On("To serve at least one request with", vllmCacheTooSmall), text.On("KV cache is needed", vllmCacheTooSmall),
 		// The free figure shares the total's unit: "(31.44/47.38 GiB)". 2026 adds the
 		// device.
-		text.On("on startup is less than desired", vllmFails(fact.VLLMFreeTooLow, "startup_check", 70, 110, text.NewPattern(
-			`freememoryondevice(?:(?:cuda|xpu|hip|rocm|npu):(?<device>\d{1,2}))?\((?<free_gib>NUM)/(?<total>SIZE)\)`+
-				`onstartupislessthandesiredgpumemoryutilization(?:\((?<utilization>NUM),(?<desired>SIZE)\))?`))),
+		text.On("on startup is less than desired", vllmFails(fact.VLLMFreeTooLow, "startup_check", 70, 110, text.NewPattern(`freememoryondevice(?:(?:cuda|xpu|hip|rocm|npu):(?<device>\d{1,2}))?\((?<free_gib>NUM)/(?<total>SIZE)\)`+
+			`onstartupislessthandesiredgpumemoryutilization(?:\((?<utilization>NUM),(?<desired>SIZE)\))?`))),
 		// V0 prints plain bytes, V1 GiB.
-		text.On("Error in memory profiling", vllmFails(fact.VLLMProfileMoved, "startup_check", 0, 140, text.NewPattern(
-			`initialfreememory(?:(?<initial_free>SIZE)|BYTES),currentfreememory(?:(?<free>SIZE)|(?<free_bytes>INT))`))),
+		text.On("Error in memory profiling", vllmFails(fact.VLLMProfileMoved, "startup_check", 0, 140, text.NewPattern(`initialfreememory(?:(?<initial_free>SIZE)|BYTES),currentfreememory(?:(?<free>SIZE)|(?<free_bytes>INT))`))),
 		text.On("when warming up sampler with", vllmWarmup), text.On("when warming up pooler", vllmWarmup),
 		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})), text.On("Failed to create unquantized linear weights", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
-		text.On("available Mamba cache blocks", vllmFails(fact.VLLMMamba, "graph_capture", 60, 60, text.NewPattern(
-			`max_num_seqs\((?<is_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
+		text.On("available Mamba cache blocks", vllmFails(fact.VLLMMamba, "graph_capture", 60, 60, text.NewPattern(`max_num_seqs\((?<is_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
 		text.On("because no memory is available", text.When(text.Fails(fact.Failure{Kind: fact.PlainHost, Framework: "vllm", Backend: "cpu", Stage: "lmcache"}), text.Beside("lmcache"))), text.On("assert num_cache_lines >= batch", text.Fails(fact.Failure{Kind: fact.VLLMMamba, Framework: "vllm", Phase: "graph_capture"})),
 		text.On("Too large swap space", vllmSwap), text.On("lack of CPU swap space", text.Fails(fact.Failure{Kind: fact.VLLMSwapFull, Framework: "vllm", Phase: "inference"})),
 		text.On("Engine core initialization failed", vllmEngineFailed),

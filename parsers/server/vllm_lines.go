@@ -17,24 +17,19 @@ var vllmLines = []text.Wording{
 	text.On("Model weights loaded. Memory usage:", vllmWeights), // Aphrodite: per GPU x GPUs
 	// The first line of V0's block (0.6.6 to 0.10). The utilization is rounded to
 	// two decimals there: the product is exact.
-	text.On("the current vLLM instance can use", text.States(0, 140, text.NewPattern(
-		`total_gpu_memory\((?<total>SIZE)\)xgpu_memory_utilization\((?<utilization>NUM)\)=(?<desired>SIZE)`))),
+	text.On("the current vLLM instance can use", text.States(0, 140, text.NewPattern(`total_gpu_memory\((?<total>SIZE)\)xgpu_memory_utilization\((?<utilization>NUM)\)=(?<desired>SIZE)`))),
 	// The one line of 0.6.4, whose peak includes the weights.
-	text.On("Memory profiling results: total_gpu_memory=", text.States(0, 400, text.NewPattern(
-		`total_gpu_memory=(?<total>SIZE)initial_memory_usage=SIZEpeak_torch_memory=(?<peak_torch>SIZE)memory_usage_post_profile=SIZE`+
-			`non_torch_memory=(?<non_torch>SIZE)kv_cache_size=(?<kv_available>SIZE)gpu_memory_utilization=(?<utilization>NUM)`))),
+	text.On("Memory profiling results: total_gpu_memory=", text.States(0, 400, text.NewPattern(`total_gpu_memory=(?<total>SIZE)initial_memory_usage=SIZEpeak_torch_memory=(?<peak_torch>SIZE)memory_usage_post_profile=SIZE`+
+		`non_torch_memory=(?<non_torch>SIZE)kv_cache_size=(?<kv_available>SIZE)gpu_memory_utilization=(?<utilization>NUM)`))),
 	// The rest of V0's block, one line of 0.6.6 to 0.10 or the tabbed lines of
 	// 0.6.5. Its activation figure excludes the weights.
 	text.On("model weights take", text.States(0, 60, text.NewPattern(`^modelweightstake(?<weights>SIZE)`))), text.On("non_torch_memory takes", text.States(0, 60, text.NewPattern(`^non_torch_memorytakes(?<non_torch>SIZE)`))),
 	text.On("activation peak memory takes", text.States(0, 60, text.NewPattern(`^activationpeakmemorytakes(?<activation_peak>SIZE)`))),
-	text.On("the rest of the memory reserved for KV Cache is", text.States(0, 90, text.NewPattern(
-		`^therestofthememoryreservedforkvcacheis(?<kv_available>SIZE)`))),
+	text.On("the rest of the memory reserved for KV Cache is", text.States(0, 90, text.NewPattern(`^therestofthememoryreservedforkvcacheis(?<kv_available>SIZE)`))),
 	// V1's block (debug level, 0.9.1 and later).
-	text.On("Total non KV cache memory:", text.States(0, 220, text.NewPattern(
-		`totalnonkvcachememory:SIZE;torchpeakmemoryincrease:(?<activation_peak>SIZE);`+
-			`non-torchforwardincreasememory:(?<non_torch>SIZE);weightsmemory:(?<weights>SIZE)`))),
-	text.On("Requested memory:", text.States(60, 60, text.NewPattern(
-		`initialfreememory:SIZE;requestedmemory:(?<utilization>NUM)\(util\),(?<desired>SIZE)`))),
+	text.On("Total non KV cache memory:", text.States(0, 220, text.NewPattern(`totalnonkvcachememory:SIZE;torchpeakmemoryincrease:(?<activation_peak>SIZE);`+
+		`non-torchforwardincreasememory:(?<non_torch>SIZE);weightsmemory:(?<weights>SIZE)`))),
+	text.On("Requested memory:", text.States(60, 60, text.NewPattern(`initialfreememory:SIZE;requestedmemory:(?<utilization>NUM)\(util\),(?<desired>SIZE)`))),
 	text.On("Available KV cache memory:", vllmAvailableLine), text.On("as specified by kv_cache_memory_bytes", vllmFixedCache), text.On("Maximum concurrency for", vllmConcurrency),
 	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))), text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
 	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them

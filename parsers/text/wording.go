@@ -99,9 +99,7 @@ func (m Message) Precedes(text string, within int) bool {
 }
 
 // Mentions reports that a squeezed text stands anywhere in the log.
-func (m Message) Mentions(texts ...string) bool {
-	return slices.ContainsFunc(texts, m.Log.Mentions)
-}
+func (m Message) Mentions(texts ...string) bool { return slices.ContainsFunc(texts, m.Log.Mentions) }
 
 // MaxQuote bounds how much of a line becomes a failure's message.
 const MaxQuote = 420

@@ -18,18 +18,12 @@ import (
 var PyTorch = text.Parser{Name: "pytorch", Keywords: pytorchWords, Parse: parsePyTorch}
 
 var pytorchWords = []string{
-	"CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory", "Tried to allocate",
-	"MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
-	"would exceed allowed memory", "Allocation on device",
-	"CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
-	"cuda runtime error (2)", "error=2 : out of memory", "out of memory at /", "triple_chevron_launcher::launch(): out of memory",
-	"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
-	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
-	"NVML_SUCCESS == r", "Invalid buffer size:",
-	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
+	"CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory", "Tried to allocate", "MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
+	"would exceed allowed memory", "Allocation on device", "CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
+	"cuda runtime error (2)", "error=2 : out of memory", "out of memory at /", "triple_chevron_launcher::launch(): out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
+	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation", "NVML_SUCCESS == r", "Invalid buffer size:", "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
 	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation", "hipErrorOutOfMemory",
-	"total bytes of NDArray >", "product of dimension sizes >", "NDArray dimension length >", "may not have completed. Error: (null) Insufficient Memory",
-	"insufficient resources when calling `cusparse",
+	"total bytes of NDArray >", "product of dimension sizes >", "NDArray dimension length >", "may not have completed. Error: (null) Insufficient Memory", "insufficient resources when calling `cusparse",
 }
 
 func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {

@@ -83,9 +83,7 @@ type Way struct{ For, Text string }
 const Sure = Strong
 
 // Holds reports that the card is met by a case.
-func (k *Card) Holds(c *ledger.Case) bool {
-	return k.meets(c) && k.For(c).knows(k.Means)
-}
+func (k *Card) Holds(c *ledger.Case) bool { return k.meets(c) && k.For(c).knows(k.Means) }
 
 // SpeaksFor reports that the card may say what happened where a cause is the
 // likeliest: its own, or any among several if it has none.

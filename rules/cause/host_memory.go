@@ -146,6 +146,4 @@ func wantsLargeBuffer(c *ledger.Case) bool {
 }
 
 // LoadsModel reports a program that died while it read a model.
-func LoadsModel(c *ledger.Case) bool {
-	return c.Phase == "load" && !ledger.SharedMemory(c)
-}
+func LoadsModel(c *ledger.Case) bool { return c.Phase == "load" && !ledger.SharedMemory(c) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -179,7 +180,13 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	f := c.F()
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are 12, 16, 24, 32, 48 and 80 GB.", f.Total)}}
+		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80"
+		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48} {
+			if f.Total.Bytes > (n-1)*units.GiB {
+				sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
+			}
+		}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes: %s GB.", f.Total, sizes)}}
 	}
 	return []step.Step{{Kind: "text", Text: "Rent the next size of card for an hour first, to see that it is enough."}}
 }

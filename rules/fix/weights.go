@@ -168,6 +168,4 @@ func stepsSmallerModel(c *ledger.Case) []step.Step {
 // billions is how many billion parameters fit into three quarters of a card
 // (the rest is context and overhead), at so many sixteenths of a byte each: 10
 // for 4 bit with its tail, 34 for 16 bit.
-func billions(total int64, sixteenths int64) int64 {
-	return max(total*3/4*16/sixteenths/1e9, 1)
-}
+func billions(total int64, sixteenths int64) int64 { return max(total*3/4*16/sixteenths/1e9, 1) }

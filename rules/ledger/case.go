@@ -75,9 +75,7 @@ func (c *Case) Kind(kinds ...fact.Kind) bool {
 }
 
 // Root reports that the root statement is of one of the kinds.
-func (c *Case) Root(kinds ...fact.Kind) bool {
-	return slices.Contains(kinds, c.Failure.Kind)
-}
+func (c *Case) Root(kinds ...fact.Kind) bool { return slices.Contains(kinds, c.Failure.Kind) }
 
 // Signal returns the first evidence of an activity, nil if there is none.
 func (c *Case) Signal(ids ...string) *fact.Signal {

@@ -70,9 +70,7 @@ func Before2020(c *Case) bool {
 }
 
 // Allocator reports a message of PyTorch's device allocators, whatever the era.
-func Allocator(c *Case) bool {
-	return c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc)
-}
+func Allocator(c *Case) bool { return c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc) }
 
 // CutShort: of the message's figures only the request is left.
 func CutShort(c *Case) bool {

@@ -34,9 +34,7 @@ func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia
 
 // OnWindows: the log proves it, or a refusal with room on the card makes it
 // likely.
-func OnWindows(c *ledger.Case) bool {
-	return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c)
-}
+func OnWindows(c *ledger.Case) bool { return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c) }
 
 // LooksLikeWindows: the nominal size to the byte, no list of processes, and a
 // program that runs there.

@@ -65,6 +65,8 @@ func (t teller) onHost() bool {
 // log does not say.
 func Device(c *ledger.Case) string {
 	switch d := c.F().Device; {
+	case ledger.InHost(c):
+		return devices["cpu"]
 	case devices[c.Backend] != "":
 		return devices[c.Backend]
 	case d != nil:

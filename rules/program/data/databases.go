@@ -86,13 +86,14 @@ var PostgreSQL = program.Program{
 // ClickHouse is the database, which counts what it takes and bounds it itself.
 var ClickHouse = program.Program{
 	Name: "clickhouse", Shown: "ClickHouse", Edits: "admin", Work: "data", Language: "other",
-	Proofs: []string{"DB::Exception", "Memory limit (total) exceeded", "Memory limit (for query) exceeded", "MEMORY_LIMIT_EXCEEDED"},
+	Proofs: []string{"DB::Exception", "Memory limit (total) exceeded", "Memory limit (for query) exceeded", "memory limit exceeded: would use", "MEMORY_LIMIT_EXCEEDED"},
 	Cards: []cause.Card{
+		clickHouseChunk, clickHouseResident,
 		{
-			ID: "clickhouse/total", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (total) exceeded"},
+			ID: "clickhouse/total", Kinds: []fact.Kind{fact.NativeAlloc}, Said: clickHouseTotal, Figures: clickHouseCounted,
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "reached the limit that it sets itself for the whole server[[: {limit}]]",
-			Means:    "The server counts what its queries, merges and caches take, and refuses what exceeds `max_server_memory_usage`, by default 0.9 of the RAM or of the container's limit.[[ Its process held {process_used} of RAM at that moment; if that is far below the limit, mostly its caches and its own count are at the limit.]]",
+			Means:    "The server counts what its queries, merges and caches take, and refuses what exceeds `max_server_memory_usage`, by default 0.9 of the RAM or of the container's limit.[[ Its process held {resident} of RAM at that moment; if that is far below the limit, mostly its caches and its own count are at the limit.]]",
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Give the container or machine more memory", Told: "Kubernetes: `resources.limits.memory`; 4 GiB is little for ClickHouse, 8 to 16 usual. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "Less for other programs"},
 				{Fix: "lower_mem_fraction", Title: "Lower the cache sizes", Told: "`mark_cache_size` and `uncompressed_cache_size` (5 and 8 GiB by default in some versions) in config.xml, to a tenth of the limit; `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "Slower reads"},
@@ -102,7 +103,7 @@ var ClickHouse = program.Program{
 			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/server-configuration-parameters/settings"},
 		},
 		{
-			ID: "clickhouse/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (for query) exceeded", "Memory limit (for user) exceeded"},
+			ID: "clickhouse/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (for query) exceeded", "Memory limit (for user) exceeded", "Query memory limit exceeded: would use", "User memory limit exceeded: would use"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 			Headline: "ended a query at its own limit[[: {limit}]]",
 			Means:    "`max_memory_usage` limits one query[[, here to {limit}]]; the server may have had more. Joins hold their whole right side, GROUP BY and ORDER BY all their keys.",

@@ -196,7 +196,7 @@ var catboostRAM = cause.Card{
 var juliaRAM = cause.Card{
 	ID: "julia/ram", Kinds: ofRAM, Said: []string{"OutOfMemoryError()"},
 	Headline: "was refused an array in RAM (OutOfMemoryError)",
-	Means:    "Julia asked the system for one array and was refused; on Linux that usually means more than RAM and swap, or a limit. Typical: a wrong shape, every pair of items, all the data at once, or a vector that grows (`push!`, `resize!`). The first frame of your own code names the line.",
+	Means:    "Julia asked the system for one array and was refused: it is more than RAM and swap or page file give, or than a limit of the process. Typical: a wrong shape, every pair of items, all the data at once, or a vector that grows (`push!`, `resize!`). The first frame of your own code names the line.",
 	Cures: []cause.Cure{
 		{Fix: "fix_shape", Title: "Print the sizes before that line", Cost: "free", Told: "`@show size(a) size(b)`; a column with a row broadcasts to a matrix (`a .- b'`), `zeros(n, n)` is n^2 x 8 bytes."},
 		{Fix: "stream_dataset", Title: "If intended: use blocks, or map from disk", Cost: "some rewriting", Told: "`using Mmap; x = mmap(open(\"x.bin\"), Matrix{Float32}, (rows, columns))`; `SparseArrays`; views (`@views`) in place of copies, `Float32`."},

@@ -144,7 +144,7 @@ var Octave = program.Program{
 var JuliaHost = program.Program{
 	Name: "julia", Shown: "Julia", Work: "science", Edits: "code", Language: "other",
 	Proofs: []string{"./boot.jl:", "OutOfMemoryError()", "@ Base ./"},
-	Cards:  []cause.Card{juliaRAM},
+	Cards:  []cause.Card{juliaJacobian, juliaTable, juliaRAM},
 }
 
 // Darknet is darknet, the first YOLO.

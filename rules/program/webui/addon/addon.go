@@ -42,8 +42,10 @@ type Set struct {
 	// folders lie above those of the packs; inner are folders of the program's
 	// own work; typed stand before the type of a node.
 	folders, inner, typed []string
-	repositories          []string
-	packs                 []Pack
+	// titled is a message below the type of a node.
+	titled       string
+	repositories []string
+	packs        []Pack
 }
 
 // How far from the failure a frame of its traceback stands: ComfyUI prints the
@@ -139,10 +141,14 @@ func (s *Set) Words() []string {
 	return out
 }
 
-// words are those that name a node by its type.
+// words are those that name a node by its type. The dialog of an error, which is
+// pasted too, has the type as its title, and the message below.
 func (s *Set) words(p *Pack) []string {
 	var out []string
 	for _, t := range p.Types {
+		if s.titled != "" {
+			out = append(out, t+" "+s.titled)
+		}
 		for _, before := range s.typed {
 			out = append(out, before+t)
 		}

@@ -14,7 +14,7 @@ const (
 // ones first. ComfyUI names a node by its type in its error report (since 2024)
 // and in its console (before).
 var Nodes = Set{
-	folders: []string{"custom_nodes/"}, inner: []string{"/comfy/"}, typed: []string{"Node Type: ", "when executing "},
+	folders: []string{"custom_nodes/"}, inner: []string{"/comfy/"}, typed: []string{"Node Type: ", "when executing "}, titled: "Allocation on device",
 	repositories: []string{
 		"kijai/ComfyUI-HunyuanVideoWrapper", "kijai/ComfyUI-CogVideoXWrapper", "kijai/ComfyUI-MochiWrapper", "Lightricks/ComfyUI-LTXVideo", "kijai/ComfyUI-FramePackWrapper",
 		"kijai/ComfyUI-WanVideoWrapper", "kijai/ComfyUI-DynamiCrafterWrapper", "kijai/ComfyUI-SUPIR", "kijai/ComfyUI-CCSR", "ssitu/ComfyUI_UltimateSDUpscale", "lihaoyun6/ComfyUI-FlashVSR_Ultra_Fast",

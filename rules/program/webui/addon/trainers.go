@@ -39,7 +39,7 @@ func Unsaid(c *ledger.Case) map[string]string {
 	if c.Kind(fact.TorchAsync) {
 		out["silent"] = "Its allocator (cudaMallocAsync) does not say how much was asked for or free."
 	}
-	if !c.Near(Nodes.typed...) {
+	if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
 		out["unnamed"] = "the log does not name the node"
 	}
 	return out
