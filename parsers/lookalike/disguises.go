@@ -44,10 +44,6 @@ var disguises = []disguise{
 		quoted:  true, when: func(m text.Message) bool { return nothingElseFailed(m) && !m.Mentions("traceback(", "returncode=") },
 	},
 	{
-		trouble:  trouble{"scheduler_limit", []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION", "job killed: walltime", "TERM_RUNLIMIT"}, "The scheduler ended the job for its time limit or for another job, not for memory.", "Ask for more time (`#SBATCH --time=`, `#PBS -l walltime=`, `#BSUB -W`), or save checkpoints and continue from the last."},
-		explains: []fact.Kind{fact.ShellKilled, fact.RankKilled, fact.WorkerKilled},
-	},
-	{
 		trouble:  trouble{"killed_by_hand", []string{`"OOMKilled":false`, "OOMKilled: false", "OOMKilled=false"}, "Exit code 137 with OOMKilled false: signal 9, but not for the container's own limit. Either something stopped it (docker kill, a time-out, an orchestrator), or the machine or Docker Desktop's virtual machine ran out of memory, which does not set the flag.", "Run `dmesg -T | grep -i -E 'oom|killed process'` on the machine (or in Docker's VM). If it prints a line, give Docker more memory (Settings, Resources) or limit the program. If not, `docker events --since 1h --filter container=NAME` shows who stopped it."},
 		explains: []fact.Kind{fact.ShellKilled},
 		when: func(m text.Message) bool {
