@@ -56,7 +56,7 @@ func expressions(t *testing.T) map[string]string {
 	raw, err := os.ReadFile("lookalike/troubles.txt")
 	require.NoError(t, err)
 	for n, line := range strings.Split(string(raw), "\n") {
-		if key, expr, _ := strings.Cut(line, " "); key == "must" || key == "see" {
+		if key, expr, _ := strings.Cut(line, " "); key == "must" || key == "see" || key == "above" {
 			out[fmt.Sprintf("lookalike/troubles.txt:%d", n+1)] = expr
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 // book are the troubles that need no code, by when they are told. A line is one
 // of: "- ID"; "on" literals that lead to it, "|" between them; "must" a pattern
-// that has to match near them, "see" one that may: its groups are figures that
-// the sentences name in braces; "with" and "without" words one of which, or none,
+// that has to match near them, "see" one that may, "above" one whose last match
+// above them counts: groups are figures that the sentences name in braces; "with" and "without" words one of which, or none,
 // stands in the log; "over" kinds of failure that it is the reason of; "is" the
 // title, "do" the advice, "by" another advice where words stand in the log.
 //
@@ -47,6 +47,8 @@ func (d *disguise) set(key, said string) {
 		d.musts = append(d.musts, text.NewPattern(said))
 	case "see":
 		d.sees = append(d.sees, text.NewPattern(said))
+	case "above":
+		d.above = append(d.above, text.NewPattern(said))
 	case "with":
 		d.with = strings.Split(said, "|")
 	case "without":
@@ -79,7 +81,24 @@ func (d disguise) figures(m text.Message) ([]text.Match, bool) {
 	for _, p := range d.sees {
 		out = append(out, m.Around(p, 700, 900))
 	}
+	for _, p := range d.above {
+		out = append(out, last(m, p))
+	}
 	return out, true
+}
+
+// last is what a pattern finds last before the literal, where a sum follows what
+// it is made of.
+func last(m text.Message, p *text.Pattern) text.Match {
+	k := text.Match{}
+	for from := m.At - 700; ; {
+		before := m.Log.Find(p, from, m.At)
+		if !before.Ok() {
+			return k
+		}
+		k = before
+		_, from = k.Span()
+	}
 }
 
 // filled is a sentence with figures put in for {name}; what stands in [[ ]] falls

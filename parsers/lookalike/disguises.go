@@ -27,6 +27,7 @@ var disguises = []disguise{
 	},
 	{
 		trouble: trouble{"rocm_page_fault", []string{"Memory access fault by GPU node"}, "A GPU kernel touched unmapped memory: a bug of the program, driver or ROCm version. Memory is not full.", "Try the ROCm version that the program names for this card; on unsupported cards check HSA_OVERRIDE_GFX_VERSION."},
+		by:      [][2]string{{"llamarunnerstarted|ollama", "The model was loaded, the work failed: code for another chip. For Ollama as a service `sudo systemctl edit ollama`, under `[Service]` `Environment=\"HSA_OVERRIDE_GFX_VERSION=11.0.2\"` (of the nearest chip that ROCm supports: 10.3.0 for gfx103x, 11.0.0 or 11.0.2 for gfx110x; take it out if it is set already), then `sudo systemctl restart ollama`. Or a newer Ollama."}},
 		when:    not(text.Before("outofmemory", 400)), // the fault follows what was refused
 	},
 	{
@@ -107,7 +108,7 @@ func isDisk(m text.Message) bool {
 	case m.Follows("ephemeral-storage", 17):
 		return m.Precedes("lowonresource:", 20) || m.Follows("exceed", 80)
 	case m.Follows("diskpressure", 12):
-		return !m.Follows("diskpressurefalse", 20)
+		return !m.Follows("diskpressurefalse", 20) && !m.Precedes("hasno", 5)
 	case m.Follows("unexpectedpos", 13):
 		return m.Precedes("inline_container", 40)
 	}

@@ -24,9 +24,9 @@ type disguise struct {
 	by [][2]string
 	// quoted shows the line itself: the log does not say whether it was memory.
 	quoted bool
-	// musts, sees, with and without are as in [book].
-	musts, sees   []*text.Pattern
-	with, without []string
+	// musts and the rest are as in [book].
+	musts, sees, above []*text.Pattern
+	with, without      []string
 	// when, if set, looks closer.
 	when text.Guard
 	// explains are the kinds of failure that this one is the reason of: they
