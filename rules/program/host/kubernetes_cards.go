@@ -246,11 +246,9 @@ var kubernetesCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "reports that a node is short of RAM (MemoryPressure)",
 		Means:    "The kubelet sets this condition while less than its threshold is available on the node (100 MiB unless it was set). It takes no new pods of the class BestEffort until then, and evicts pods that use more than they requested. NodeHasNoDiskPressure and NodeHasSufficientPID beside it are good news.",
-		Not:      "A larger disk: the node's disk is not what is short. Raising a pod's limit: limits play no part in evictions.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Find the pods that fill the node", Told: "Put in the node's name. Lower, move or restart the one far above its request; one that keeps climbing has a leak:", Kind: "shell", Text: "kubectl describe node NODE | sed -n '/Conditions/,/Addresses/p; /Non-terminated/,/Events/p'\nkubectl top pod --all-namespaces --sort-by=memory | head", Cost: "free"},
 			{Fix: "raise_memory_limit", Title: "Set requests to what the pods really use", Told: "The scheduler fills a node by requests (`resources.requests.memory`), whatever is used. With requests that are too low it puts too many pods there.", Cost: "fewer pods for each node"},
-			{Fix: "lower_num_workers", Title: "Keep memory for the node itself, or take larger nodes", Told: "`systemReserved` and `kubeReserved` in the kubelet's configuration leave room for the system and the kubelet; what pods may have is smaller by it.", Cost: "less for pods, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"},
 	},
