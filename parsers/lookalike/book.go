@@ -31,7 +31,7 @@ func section(name string) []disguise {
 			continue
 		}
 		if key == "-" {
-			out = append(out, disguise{trouble: trouble{id: said}})
+			out = append(out, disguise{trouble: trouble{id: said}, when: map[string]text.Guard{"alone": nothingElseFailed}[name]})
 		} else if len(out) > 0 {
 			out[len(out)-1].set(key, said)
 		}

@@ -36,17 +36,7 @@ type disguise struct {
 
 // Parser comes last in [All]: what it explains away must be known.
 var Parser = text.NewParser("lookalikes", nil,
-	wordings(slices.Concat(disguises, section("told"), alone())), nil)
-
-// alone are troubles that may follow from a failure: they are told where the log
-// has none.
-func alone() []disguise {
-	list := section("alone")
-	for i := range list {
-		list[i].when = nothingElseFailed
-	}
-	return list
-}
+	wordings(slices.Concat(disguises, section("told"), section("alone"))), nil)
 
 func wordings(list []disguise) []text.Wording {
 	var out []text.Wording
