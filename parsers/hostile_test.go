@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"regexp/syntax"
@@ -42,12 +43,22 @@ func expressions(t *testing.T) map[string]string {
 			if !ok {
 				return true
 			}
+			if path == "lookalike/book.go" {
+				return true
+			}
 			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "NewPattern" || len(call.Args) != 1 {
 				return true
 			}
 			out[set.Position(call.Pos()).String()] = literal(t, call.Args[0])
 			return true
 		})
+	}
+	raw, err := os.ReadFile("lookalike/troubles.txt")
+	require.NoError(t, err)
+	for n, line := range strings.Split(string(raw), "\n") {
+		if key, expr, _ := strings.Cut(line, " "); key == "must" || key == "see" || key == "above" {
+			out[fmt.Sprintf("lookalike/troubles.txt:%d", n+1)] = expr
+		}
 	}
 	return out
 }

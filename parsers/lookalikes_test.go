@@ -25,6 +25,7 @@ func TestLookalikes(t *testing.T) {
 			if len(f.Lookalikes) > 0 {
 				told = f.Lookalikes[0].ID
 				assert.NotEmpty(t, f.Lookalikes[0].Advice)
+				assert.NotRegexp(t, `\{[a-z]+\}|\[\[|\]\]`, f.Lookalikes[0].Title+f.Lookalikes[0].Advice, "figures")
 			}
 			name, fails := strings.CutPrefix(file.Name, "failure ")
 			id, _, _ := strings.Cut(name, " ")

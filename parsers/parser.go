@@ -65,7 +65,7 @@ func families() []text.Parser {
 		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, torch.Options, torch.Measures, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
 		host.Kernel, host.Containers, array.NumPy, host.Native, array.JAX, array.TensorFlow, array.CuPy, array.ONNXRuntime, array.MLX, array.Rust, array.Paddle, torch.NCCL, torch.MemorySummary, torch.DeepSpeed, ambient.SMI,
 		array.Own, host.Queues,
-		lookalike.Parser, plain.Parser, lookalike.Setup, lookalike.Exceptions,
+		lookalike.Parser, plain.Parser, lookalike.Setup, lookalike.Exceptions, lookalike.Healthy,
 	}
 }
 

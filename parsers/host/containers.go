@@ -19,7 +19,7 @@ var containerWordings = []text.Wording{
 	text.On("OOMKilled", readOOMKilled), text.On("OOMKilling", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "kubernetes", Backend: "cpu"})), text.On("container init was OOM-killed", func(m text.Message) int { // runc's, at the start
 		return text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: map[bool]string{true: "kubernetes", false: "linux-oom-killer"}[m.Mentions("containerdtask", "kubelet", "pod")], Backend: "cpu"})(m)
 	}),
-	text.On("container oom ", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "linux-oom-killer", Backend: "cpu"})), text.On("low on resource: memory", readEvicted), text.On("The node had condition: [MemoryPressure]", readEvicted),
+	text.On("container oom ", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "linux-oom-killer", Backend: "cpu"})), text.On("low on resource: memory", readEvicted), text.On("The node had condition: [MemoryPressure]", readEvicted), text.On("NodeHasInsufficientMemory", readEvicted), text.On("KubeletHasInsufficientMemory", readEvicted),
 	text.On("it exceeded the request memory", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "kubernetes", Backend: "cpu"})), // OpenPAI
 	text.On("Container killed due to memory usage", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"})), text.On("kubectl ", readKubectl), text.On("Namespace:", readNamespace), text.On("Finished:", readFinished),
 	text.On("for exceeding memory limits", readYARN), text.On("for exceeding physical memory limits", readYARN), // the latter: Spark's YarnAllocator since 3.0

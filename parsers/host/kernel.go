@@ -32,7 +32,7 @@ var kernelWordings = slices.Concat(
 	[]text.Wording{
 		text.On("Killed process ", readKill), text.On("Kill process ", readKillIntent), text.On("oom-kill:constraint=", readConstraint),
 		text.On(" invoked oom-killer", text.When(text.Unless(text.FailsAlone(kernelKill), killBelow), text.Behind("gfp_mask", 40))), // who only asked next
-		text.On("System OOM encountered, victim process: ", readSystemOOM),
+		text.On("System OOM encountered", readSystemOOM),
 		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), func(m text.Message) bool { return len(m.Facts.Failures) > 0 }, text.Beside("killedprocess"))),
 		text.On("killed as a result of limit of", readLimitKill), text.On("Memory cgroup stats for ", readLimitKill), text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
@@ -173,7 +173,7 @@ func readCompilerSignal(m text.Message) int {
 // readSystemOOM reads the event of kubelet's oom_watcher, of the node, not of a pod.
 func readSystemOOM(m text.Message) int {
 	k := m.Find(systemOOM, 120)
-	if k.Ok() { // the event is often cut behind the words
+	if k.Ok() { // without it where the kernel's line was not understood (oom_watcher_linux.go), or cut
 		victim(m, k)
 	}
 	return m.Fail(kernelKill, m.Took(k))

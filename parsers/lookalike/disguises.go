@@ -15,38 +15,18 @@ func denied(m text.Message) bool { return m.Find(forbidden, 80).Ok() }
 
 // disguises are troubles of which more has to be looked at than their words.
 var disguises = []disguise{
-	{
-		trouble: trouble{"device_side_assert", []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "indexSelectLargeIndex", "indexSelectSmallIndex", "cudaErrorAssert"}, "An index is out of range on the GPU: a token id, label or position is larger than its table. Memory is not full.", "Run the same input on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`: the message then names the line. Compare the largest id with the vocabulary size or the number of classes."},
-		by:      [][2]string{{"t<n_classes", "The loss met a label outside 0 to classes - 1. Print `torch.unique(labels)` of the data set (masks: of all files) and compare it with the number of the network's outputs. Where a value means no class (often 255 or -1), give the loss `ignore_index=255`; classes that begin at 1 need `labels - 1`."}}, explains: []fact.Kind{fact.CUDAHandle, fact.TFHandle},
-	},
+	{trouble: trouble{"device_side_assert", []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "indexSelectLargeIndex", "indexSelectSmallIndex", "cudaErrorAssert"}, "An index is out of range on the GPU: a token id, label or position is larger than its table. Memory is not full.", "Run the same input on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`: the message then names the line. Compare the largest id with the vocabulary size or the number of classes."}, by: [][2]string{{"t<n_classes", "The loss met a label outside 0 to classes - 1. Print `torch.unique(labels)` of the data set (masks: of all files) and compare it with the number of the network's outputs. Where a value means no class (often 255 or -1), give the loss `ignore_index=255`; classes that begin at 1 need `labels - 1`."}}, explains: []fact.Kind{fact.CUDAHandle, fact.TFHandle}},
 	{
 		trouble: trouble{"hsa_out_of_resources", []string{"HSA_STATUS_ERROR_OUT_OF_RESOURCES"}, "The ROCm runtime could not open or use the device: usually permissions or the driver, not memory.", "Add the user to the groups render and video, check `ls -l /dev/kfd /dev/dri` and `dmesg | grep -i -E 'amdgpu|kfd'`."},
 		when: func(m text.Message) bool {
 			return m.Mentions("rocminfo", "hsa_init", "/dev/kfd", "rocr") || nothingElseFailed(m)
 		},
 	},
-	{
-		trouble: trouble{"rocm_page_fault", []string{"Memory access fault by GPU node"}, "A GPU kernel touched unmapped memory: a bug of the program, driver or ROCm version. Memory is not full.", "Try the ROCm version that the program names for this card; on unsupported cards check HSA_OVERRIDE_GFX_VERSION."},
-		when:    not(text.Before("outofmemory", 400)), // the fault follows what was refused
-	},
-	{
-		trouble: trouble{"disk_full", []string{"No space left on device", "Disk quota exceeded", "StorageFull", "PytorchStreamWriter failed writing file", "ephemeral-storage", "DiskPressure", "not enough disk space", "storage limit exceeded", "unexpected pos"}, "The disk (or a quota on it) is full. Memory is not.", "Check `df -h . /tmp` (and `df -i .`: the number of files has a limit, too). Delete old files such as checkpoints, or write them elsewhere: TMPDIR moves temporary files, HF_HOME the Hugging Face cache."},
-		when:    isDisk,
-	},
-	{
-		trouble:  trouble{"thread_denied", []string{"pthread_create failed", "pthread_create: Operation not permitted", "can't create Thread: Operation not permitted"}, "The system forbade a new thread (EPERM). Memory is not full. In a container the usual reason is an old Docker that blocks a system call (clone3) of the image's newer C library.", "Update Docker to 20.10.10 or newer, with its runc and libseccomp. Until then use an older base image, or `--security-opt seccomp=unconfined` for a test."},
-		explains: []fact.Kind{fact.NativeAlloc},
-		when:     denied,
-	},
+	{trouble: trouble{"rocm_page_fault", []string{"Memory access fault by GPU node"}, "A GPU kernel touched unmapped memory: a bug of the program, driver or ROCm version. Memory is not full.", "Try the ROCm version that the program names for this card; on unsupported cards check HSA_OVERRIDE_GFX_VERSION."}, by: [][2]string{{"llamarunnerstarted|ollama", "The model was loaded, the work failed: code for another chip. For Ollama as a service `sudo systemctl edit ollama`, under `[Service]` `Environment=\"HSA_OVERRIDE_GFX_VERSION=11.0.2\"` (of the nearest chip that ROCm supports: 10.3.0 for gfx103x, 11.0.0 or 11.0.2 for gfx110x; take it out if it is set already), then `sudo systemctl restart ollama`. Or a newer Ollama."}}, when: not(text.Before("outofmemory", 400))},
+	{trouble: trouble{"disk_full", []string{"No space left on device", "Disk quota exceeded", "StorageFull", "PytorchStreamWriter failed writing file", "ephemeral-storage", "DiskPressure", "not enough disk space", "storage limit exceeded", "unexpected pos"}, "The disk (or a quota on it) is full. Memory is not.", "Check `df -h . /tmp` (and `df -i .`: the number of files has a limit, too). Delete old files such as checkpoints, or write them elsewhere: TMPDIR moves temporary files, HF_HOME the Hugging Face cache."}, when: isDisk},
+	{trouble: trouble{"thread_denied", []string{"pthread_create failed", "pthread_create: Operation not permitted", "can't create Thread: Operation not permitted"}, "The system forbade a new thread (EPERM). Memory is not full. In a container the usual reason is an old Docker that blocks a system call (clone3) of the image's newer C library.", "Update Docker to 20.10.10 or newer, with its runc and libseccomp. Until then use an older base image, or `--security-opt seccomp=unconfined` for a test."}, explains: []fact.Kind{fact.NativeAlloc}, when: denied},
 	{trouble: trouble{"process_limit", []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread", "Thread creation failed: Resource temporarily unavailable", "what(): Resource temporarily unavailable", "failed to create new OS thread", "failed to spawn thread", "unable to allocate necessary resources for OMP thread", "std::system_error: Resource temporarily unavailable"}, "The system refused a new thread or process: most likely a limit on their number is reached (`ulimit -u`, or the container's pids limit), not RAM.", "Start fewer: `export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1`, and fewer workers; `ps -eLf | wc -l` counts what runs. Or raise the limit: `ulimit -u` (nproc in /etc/security/limits.conf), a container's `--pids-limit -1`, a service's `TasksMax`. If neither is near its limit, the stack of each thread does not fit: `ulimit -s 8192`, `ulimit -v unlimited`."}, when: not(denied)},
-	{
-		trouble: trouble{"rank_ended", []string{"Killing subprocess "}, "A rank ended, and DeepSpeed's launcher ended the others. The line with its return code, and the reason above it, are not here.", "Look for `exits with return code =` below. -9 is a kill, nearly always by the kernel because RAM was full (`sudo dmesg -T | grep -i 'killed process'` on the host): with `offload_optimizer` the state of Adam takes 12 bytes of RAM a parameter, whatever the batch. Another code: the rank's own traceback stands further up."},
-		quoted:  true, when: func(m text.Message) bool { return nothingElseFailed(m) && !m.Mentions("traceback(", "returncode=") },
-	},
-	{
-		trouble:  trouble{"scheduler_limit", []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION", "job killed: walltime", "TERM_RUNLIMIT"}, "The scheduler ended the job for its time limit or for another job, not for memory.", "Ask for more time (`#SBATCH --time=`, `#PBS -l walltime=`, `#BSUB -W`), or save checkpoints and continue from the last."},
-		explains: []fact.Kind{fact.ShellKilled, fact.RankKilled, fact.WorkerKilled},
-	},
+	{trouble: trouble{"rank_ended", []string{"Killing subprocess "}, "A rank ended, and DeepSpeed's launcher ended the others. The line with its return code, and the reason above it, are not here.", "Look for `exits with return code =` below. -9 is a kill, nearly always by the kernel because RAM was full (`sudo dmesg -T | grep -i 'killed process'` on the host): with `offload_optimizer` the state of Adam takes 12 bytes of RAM a parameter, whatever the batch. Another code: the rank's own traceback stands further up."}, quoted: true, when: func(m text.Message) bool { return nothingElseFailed(m) && !m.Mentions("traceback(", "returncode=") }},
 	{
 		trouble:  trouble{"killed_by_hand", []string{`"OOMKilled":false`, "OOMKilled: false", "OOMKilled=false"}, "Exit code 137 with OOMKilled false: signal 9, but not for the container's own limit. Either something stopped it (docker kill, a time-out, an orchestrator), or the machine or Docker Desktop's virtual machine ran out of memory, which does not set the flag.", "Run `dmesg -T | grep -i -E 'oom|killed process'` on the machine (or in Docker's VM). If it prints a line, give Docker more memory (Settings, Resources) or limit the program. If not, `docker events --since 1h --filter container=NAME` shows who stopped it."},
 		explains: []fact.Kind{fact.ShellKilled},
@@ -54,11 +34,7 @@ var disguises = []disguise{
 			return m.Mentions("137") && !m.Mentions("memorycgroupoutofmemory", "outofmemory:kill")
 		},
 	},
-	{
-		trouble:  trouble{"javascript_heap", []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed", "V8 javascript OOM", "v8::internal::Heap::FatalProcessOutOfMemory"}, "A JavaScript engine (Node.js; in Electron a window of the program) reached the limit of its own heap; the machine and the card may have plenty.", "Raise the limit before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`; in a Dockerfile `ENV NODE_OPTIONS=--max-old-space-size=8192` above the step that builds). If it fills that too, something in the program grows: update it, or process less at a time."},
-		by:       [][2]string{{"rendererprocess", "In Electron NODE_OPTIONS does not reach a window. Start the program with `--js-flags=--max-old-space-size=4096` (V8 with compressed pointers ends at 4 GB). If it fills that too: turn off extensions one by one, open fewer or smaller files, update it."}},
-		explains: []fact.Kind{fact.ShellKilled},
-	},
+	{trouble: trouble{"javascript_heap", []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed", "V8 javascript OOM", "v8::internal::Heap::FatalProcessOutOfMemory"}, "A JavaScript engine (Node.js; in Electron a window of the program) reached the limit of its own heap; the machine and the card may have plenty.", "Raise the limit before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`; in a Dockerfile `ENV NODE_OPTIONS=--max-old-space-size=8192` above the step that builds). If it fills that too, something in the program grows: update it, or process less at a time."}, by: [][2]string{{"rendererprocess", "In Electron NODE_OPTIONS does not reach a window. Start the program with `--js-flags=--max-old-space-size=4096` (V8 with compressed pointers ends at 4 GB). If it fills that too: turn off extensions one by one, open fewer or smaller files, update it."}}, explains: []fact.Kind{fact.ShellKilled}},
 	{
 		trouble: trouble{"java_heap", []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "JVM Metaspace is exhausted", "java.lang.OutOfMemoryError", "OutOfMemoryError thrown while trying to throw"}, "A Java program reached its own limit on the pool that this line names, not the machine's or the card's.", "Raise it if the machine has the RAM: `java -Xmx8g` (above today's value). Programs with a start script take it in `JAVA_OPTS`, an .ini, .vmoptions or a settings page. If it fills that too, `-XX:+HeapDumpOnOutOfMemoryError` shows what is kept."},
 		by: [][2]string{
@@ -69,25 +45,13 @@ var disguises = []disguise{
 		},
 		when: not(text.Behind("nativethread", 80)),
 	},
-	{
-		trouble: trouble{"php_memory_limit", []string{"Allowed memory size of"}, "A PHP script reached memory_limit, a setting of PHP.", "Raise memory_limit in php.ini, or run `php -d memory_limit=1G script.php`."},
-		when:    text.Behind("bytesexhausted", 60),
-	},
+	{trouble: trouble{"php_memory_limit", []string{"Allowed memory size of"}, "A PHP script reached memory_limit, a setting of PHP.", "Raise memory_limit in php.ini, or run `php -d memory_limit=1G script.php`."}, when: text.Behind("bytesexhausted", 60)},
 	{trouble: trouble{"segfault", []string{"Segmentation fault", "segfault at", "is killed by signal: Segmentation fault"}, "A program used an invalid address: a bug or mixed library versions, rarely a lack of memory.", "A Python program: run it with `python -X faulthandler` to see where, and reinstall the library that it names. Others: `gdb -ex run -ex bt --args PROGRAM` (your own command) names the library; update or reinstall that."}, by: [][2]string{{"ataddress0x440000", mixedMPI}, {"failingataddress:0x440000", mixedMPI}}, when: nothingElseFailed},
 	{trouble: trouble{"illegal_instruction", []string{"shutdown with signal 4", "signal 4 (SIGILL)", "Illegal instruction", "Windows Error 0xc000001d", "[WinError -1073741795]", "exit status 0xc000001d", "exit status 3221225501", "STATUS_ILLEGAL_INSTRUCTION"}, "The program uses instructions that this CPU does not have (usually AVX, AVX2 or AVX-512). Memory is not full, and errors after it only follow from it.", "Use a build for older CPUs (llama.cpp and llama-cpp-python: build it on this machine with `-DGGML_AVX2=OFF`, in 2023 `-DLLAMA_AVX2=OFF`, in CMAKE_ARGS; without AVX also that one), or another machine. What the CPU has: CPU-Z on Windows, `lscpu | grep -o 'avx[^ ]*' | sort -u` on Linux."}, when: not(text.Before("outofmemory.size=", 400))},
 	{trouble: trouble{"stack_overflow", []string{"stack overflow", "goroutine stack exceeds", "maximum recursion depth exceeded", "StackOverflowError", "has overflowed its stack"}, "The stack is full, usually because a function calls itself without end. RAM is not full.", "Look for the recursion in the trace. Raise the limit (Python `sys.setrecursionlimit`, `ulimit -s`) only if that depth is really needed."}, when: not(text.Beside("outofgpumemoryerror("))},
-	{
-		trouble: trouble{"ghc_heap", []string{"Current maximum heap size is"}, "A program written in Haskell reached the limit of its heap that was set with `+RTS -M`; the machine may have more.", "Raise it behind the command: `+RTS -M8G -RTS`, below the machine's RAM. If memory only climbs, something that is computed lazily is kept."},
-		when:    text.Behind("+rts-m", 80),
-	},
-	{
-		trouble: trouble{"webgl_lost", []string{"CONTEXT_LOST_WEBGL", "WebGLRenderer: Context Lost", "WebGL context was lost", "WebGL context lost"}, "The browser took the page's graphics context away and does not say why: usually graphics memory, above all on phones and integrated GPUs, otherwise a driver reset or too many 3D pages. Later errors (a width of 0, no shader) follow from it.", "On somebody else's page: close other tabs with 3D, update browser and driver, try another browser. On your own: fewer and compressed textures (KTX2), a lower pixel ratio (`setPixelRatio(1)`; Cesium `viewer.resolutionScale = 0.75`), a smaller tile cache (Cesium `tileset.cacheBytes`, `maximumScreenSpaceError = 32`), dispose of unused objects, one context per page; on `webglcontextlost` call `preventDefault()` and rebuild the scene."},
-		quoted:  true, when: nothingElseFailed,
-	},
-	{
-		trouble: trouble{"launch_failed", []string{"the function failed to launch on the GPU"}, "A kernel could not be started on the card; the message does not name memory. Either this build does not fit the card, or the input is so large that a library's work space beside JAX's pool did not fit.", "Run the smallest input first. If it fails too, check driver, card and build (AlphaFold 3 on a card before Ampere: `--flash_attention_implementation=xla`; `nvidia-smi`, and `dmesg | grep -i xid`). If only the large one fails: leave room beside the pool (`XLA_CLIENT_MEM_FRACTION=0.85`), `--flash_attention_implementation=xla`, fewer tokens, or a newer version."},
-		quoted:  true, when: nothingElseFailed,
-	},
+	{trouble: trouble{"ghc_heap", []string{"Current maximum heap size is"}, "A program written in Haskell reached the limit of its heap that was set with `+RTS -M`; the machine may have more.", "Raise it behind the command: `+RTS -M8G -RTS`, below the machine's RAM. If memory only climbs, something that is computed lazily is kept."}, when: text.Behind("+rts-m", 80)},
+	{trouble: trouble{"webgl_lost", []string{"CONTEXT_LOST_WEBGL", "WebGLRenderer: Context Lost", "WebGL context was lost", "WebGL context lost"}, "The browser took the page's graphics context away and does not say why: usually graphics memory, above all on phones and integrated GPUs, otherwise a driver reset or too many 3D pages. Later errors (a width of 0, no shader) follow from it.", "On somebody else's page: close other tabs with 3D, update browser and driver, try another browser. On your own: fewer and compressed textures (KTX2), a lower pixel ratio (`setPixelRatio(1)`; Cesium `viewer.resolutionScale = 0.75`), a smaller tile cache (Cesium `tileset.cacheBytes`, `maximumScreenSpaceError = 32`), dispose of unused objects, one context per page; on `webglcontextlost` call `preventDefault()` and rebuild the scene."}, quoted: true, when: nothingElseFailed},
+	{trouble: trouble{"launch_failed", []string{"the function failed to launch on the GPU"}, "A kernel could not be started on the card; the message does not name memory. Either this build does not fit the card, or the input is so large that a library's work space beside JAX's pool did not fit.", "Run the smallest input first. If it fails too, check driver, card and build (AlphaFold 3 on a card before Ampere: `--flash_attention_implementation=xla`; `nvidia-smi`, and `dmesg | grep -i xid`). If only the large one fails: leave room beside the pool (`XLA_CLIENT_MEM_FRACTION=0.85`), `--flash_attention_implementation=xla`, fewer tokens, or a newer version."}, quoted: true, when: nothingElseFailed},
 }
 
 // mixedMPI: an address just behind MPICH's MPI_COMM_WORLD (mpi.h), where Open MPI has a pointer.
@@ -111,7 +75,7 @@ func isDisk(m text.Message) bool {
 	case m.Follows("ephemeral-storage", 17):
 		return m.Precedes("lowonresource:", 20) || m.Follows("exceed", 80)
 	case m.Follows("diskpressure", 12):
-		return !m.Follows("diskpressurefalse", 20)
+		return !m.Follows("diskpressurefalse", 20) && !m.Precedes("hasno", 5)
 	case m.Follows("unexpectedpos", 13):
 		return m.Precedes("inline_container", 40)
 	}

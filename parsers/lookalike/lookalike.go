@@ -24,6 +24,9 @@ type disguise struct {
 	by [][2]string
 	// quoted shows the line itself: the log does not say whether it was memory.
 	quoted bool
+	// musts and the rest are as in [book].
+	musts, sees, above []*text.Pattern
+	with, without      []string
 	// when, if set, looks closer.
 	when text.Guard
 	// explains are the kinds of failure that this one is the reason of: they
@@ -33,12 +36,7 @@ type disguise struct {
 
 // Parser comes last in [All]: what it explains away must be known.
 var Parser = text.NewParser("lookalikes", nil,
-	wordings(slices.Concat(disguises, disguised(told, nil), disguised(alone, nothingElseFailed))), nil)
-
-// disguised are troubles that are told where a guard holds.
-func disguised(list []trouble, when text.Guard) []disguise {
-	return text.Each(list, func(x trouble) disguise { return disguise{trouble: x, when: when} })
-}
+	wordings(slices.Concat(disguises, section("told"), section("alone"))), nil)
 
 func wordings(list []disguise) []text.Wording {
 	var out []text.Wording
@@ -49,7 +47,8 @@ func wordings(list []disguise) []text.Wording {
 }
 
 func (d disguise) read(m text.Message) int {
-	if d.when == nil || d.when(m) {
+	figures, met := d.figures(m)
+	if met && (d.when == nil || d.when(m)) && (d.with == nil || m.Mentions(d.with...)) && !m.Mentions(d.without...) {
 		if len(d.explains) > 0 && !m.Knows(d.id) { // all failures are known by now: once is enough
 			m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 		}
@@ -57,6 +56,7 @@ func (d disguise) read(m text.Message) int {
 		if i := slices.IndexFunc(d.by, func(row [2]string) bool { return m.Mentions(strings.Split(row[0], "|")...) }); i >= 0 {
 			x.Advice = d.by[i][1]
 		}
+		x.Title, x.Advice = filled(x.Title, figures), filled(x.Advice, figures)
 		if line := strings.TrimSpace(m.Log.LineText(m.At)); d.quoted {
 			x.Text = strings.ToValidUTF8(line[:min(len(line), longestException)], "")
 		}

@@ -30,6 +30,9 @@ var hostPyTorchFailures = slices.Concat(
 var pagingFileWords = []string{"The paging file is too small for this operation to complete", "Il file di paging è troppo piccolo", "Die Auslagerungsdatei ist zu klein", "Le fichier de pagination est insuffisant", "El archivo de paginación es demasiado pequeño", "O arquivo de paginação é muito pequeno", "Файл подкачки слишком мал", "Plik stronicowania jest za mały", "页面文件太小", "分頁檔太小", "ページング ファイルが小さすぎるため", "페이징 파일이 너무 작습니다", "disk belleği dosyası çok küçük", "Het wisselbestand is te klein", "Stránkovací soubor je příliš malý", "A lapozófájl túl kicsi"}
 
 func cpuAllocator(m text.Message) int {
+	if m.Follows("withnegativenumber", 160) {
+		return m.End // a size that overflowed: nothing was asked of the system
+	}
 	s := m.Log.Squeezed()
 	r := reader{l: m.Log, s: s[:min(m.At+420, len(s))], from: m.At, end: m.End}
 	x := fact.Failure{Kind: fact.CPUAlloc, Framework: "pytorch", Backend: "cpu"}

@@ -242,6 +242,17 @@ func named(c *ledger.Case) bool {
 
 var kubernetesCards = []cause.Card{
 	{
+		ID: "kubernetes/node-pressure", Kinds: []fact.Kind{fact.Evicted}, Said: []string{"NodeHasInsufficientMemory", "KubeletHasInsufficientMemory"}, Unsaid: []string{"low on resource", "node had condition"},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "reports that a node is short of RAM (MemoryPressure)",
+		Means:    "The kubelet sets this condition while less than its threshold is available on the node (100 MiB unless it was set). It takes no new pods of the class BestEffort until then, and evicts pods that use more than they requested. NodeHasNoDiskPressure and NodeHasSufficientPID beside it are good news.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Find the pods that fill the node", Told: "Put in the node's name. Lower, move or restart the one far above its request; one that keeps climbing has a leak:", Kind: "shell", Text: "kubectl describe node NODE | sed -n '/Conditions/,/Addresses/p; /Non-terminated/,/Events/p'\nkubectl top pod --all-namespaces --sort-by=memory | head", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Set requests to what the pods really use", Told: "The scheduler fills a node by requests (`resources.requests.memory`), whatever is used. With requests that are too low it puts too many pods there.", Cost: "fewer pods for each node"},
+		},
+		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"},
+	},
+	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "evicted the pod because its node ran low on RAM",
