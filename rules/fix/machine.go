@@ -186,7 +186,7 @@ func stepsBiggerGPU(c *ledger.Case) []step.Step {
 				sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
 			}
 		}
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes: %s GB.", f.Total, sizes)}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are %s GB.", f.Total, sizes)}}
 	}
 	return []step.Step{{Kind: "text", Text: "Rent the next size of card for an hour first, to see that it is enough."}}
 }
