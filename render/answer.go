@@ -67,7 +67,7 @@ func (p *page) told(in *diagnose.Incident) {
 	if b := in.BeyondCard; b != nil && terse < withoutCosts {
 		p.say(prose(b.Note))
 	}
-	p.fixes(in)
+	p.fixes(worthTelling(in))
 	if terse < withoutCosts {
 		p.wontHelp(in)
 	}
@@ -174,6 +174,17 @@ func firstSentence(s string) string {
 	return s
 }
 
+// worthTelling is an incident without the fixes that its cause asks for as a rule,
+// where what is known of the message names two others.
+func worthTelling(in *diagnose.Incident) *diagnose.Incident {
+	told := *in
+	told.Fixes = slices.DeleteFunc(slices.Clone(in.Fixes), func(f diagnose.Fix) bool { return f.General })
+	if len(told.Fixes) < 2 {
+		return in
+	}
+	return &told
+}
+
 // fixes are three. Those for cases between which the log does not decide are
 // one: a line for each case.
 func (p *page) fixes(in *diagnose.Incident) {
@@ -183,22 +194,16 @@ func (p *page) fixes(in *diagnose.Incident) {
 			branches = append(branches, f)
 		}
 	}
-	own := 0
-	for _, f := range in.Fixes {
-		if !f.General {
-			own++
-		}
-	}
 	number, told := 1, len(branches) < 2
 	for i := range in.Fixes {
 		switch f := in.Fixes[i]; {
-		case number > fullFixes, f.General && own > 1, f.Branch != "" && len(branches) > 1 && told:
+		case number > fullFixes, f.Branch != "" && len(branches) > 1 && told:
 			continue
 		case f.Branch != "" && !told:
 			p.branch(branches, number)
 			told = true
 		case number == 1:
-			p.first(in, i)
+			p.first(in)
 		default:
 			p.further(in, i, number)
 		}
@@ -228,10 +233,10 @@ func (p *page) branch(fixes []diagnose.Fix, number int) {
 }
 
 // first is the first fix, whole.
-func (p *page) first(in *diagnose.Incident, i int) {
-	fix := in.Fixes[i]
+func (p *page) first(in *diagnose.Incident) {
+	fix := in.Fixes[0]
 	item := join(lead(fix), worked(fix.Effect))
-	if fix.Why != "" && !saidBefore(in, i) && p.options.Terse < withoutCosts {
+	if fix.Why != "" && !saidBefore(in, 0) && p.options.Terse < withoutCosts {
 		item = join(item, prose(" "+ended(fix.Why)))
 	}
 	words, ways, pasted := split(fix.Steps)

@@ -36,7 +36,8 @@ func Learn(c *ledger.Case, shown []Known) {
 			w.Program = k.Script
 		}
 	}
-	if app := c.Signal(fact.InApp); app != nil && (w.Program == "" || w.Program == OwnScript) && w.ownCode() == nil {
+	trains := c.Signal("epochs", "training", "optimizer_step") != nil // who trains may fetch pages too
+	if app := c.Signal(fact.InApp); app != nil && !trains && (w.Program == "" || w.Program == OwnScript) && w.ownCode() == nil {
 		w.Program, w.Edits = "", "flags"
 		w.proved(app.Line)
 	}
