@@ -62,6 +62,8 @@ func TestLook(t *testing.T) {
 		"another shortfall":           {answer: why("It was 1.70 GiB short."), rule: TwoShortfalls},
 		"another shortfall, headline": {answer: Answer{Story: story.Story{Headline: "PyTorch ran out: 512 MiB short"}}, rule: TwoShortfalls},
 		"the shortfall":               {answer: why("It was 1.00 GiB short; in MiB, 1,024 MiB short.")},
+		"the shortfall as a bound":    {answer: why("64 MiB was free: less than 2 GiB short.")},
+		"another bound":               {answer: why("64 MiB was free: less than 512 MiB short."), rule: TwoShortfalls},
 		"a short prompt":              {answer: why("2 GiB shorter prompts; answers 3 short prompts.")},
 
 		"alone":            {answer: why("It failed. This program alone fills the card (12 GiB of 24 GiB)."), rule: NotAlone},

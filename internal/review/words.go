@@ -86,6 +86,9 @@ func (l *looking) otherShortfall(text string) int {
 		for range decimals {
 			one /= 10
 		}
+		if strings.HasSuffix(text[:at], "less than "+number+" "+unit) && l.Shortfall.Has() && l.Shortfall.Bytes < said {
+			continue // it is told as a bound
+		}
 		if off := said - l.Shortfall.Bytes; !l.Shortfall.Has() || max(off, -off) > one/2+l.Shortfall.Within+said/1000+1 {
 			return at
 		}

@@ -38,5 +38,9 @@ func Without(text string, at int) string {
 	if i := strings.Index(text[at:], ". "); i >= 0 {
 		end = at + i + 2
 	}
-	return strings.TrimSpace(text[:start] + text[end:])
+	kept := text[:start]
+	if before, open := strings.CutSuffix(kept, "; "); open {
+		kept = before + ". "
+	}
+	return strings.TrimSpace(kept + text[end:])
 }

@@ -17,6 +17,7 @@ func TestWithoutLastSentence(t *testing.T) {
 		"Search its name on huggingface.co. Or `--quantization fp8`: half.":       "Search its name on huggingface.co.",
 		"It computes this many tokens at once (before `--quantization fp8` all).": "It computes this many tokens at once.",
 		"`--quantization fp8` is half. Then start again.":                         "Then start again.",
+		"Start it anew; `--quantization fp8` is half. Then wait.":                 "Start it anew. Then wait.",
 	} {
 		assert.Equal(t, want, wording.Without(text, strings.Index(text, "--quantization")))
 	}
