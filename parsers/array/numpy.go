@@ -141,7 +141,7 @@ func readMemoryError(m text.Message) int {
 		line = "MemoryError" // IPython's head of a trace whose end was not pasted
 	}
 	switch line {
-	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
+	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError", "com.chaquo.python.PyException: MemoryError": // the last: Python in an Android app
 		return text.Fails(pythonMemory)(m)
 	}
 	return m.End

@@ -168,26 +168,6 @@ var bareCards = []cause.Card{
 		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.adoc", "git/Documentation/config/core.adoc"},
 	},
 	{
-		ID: "other/memory-while-reading", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: func(c *ledger.Case) bool { return readsWhole(c) != nil }, Figures: readsWhole,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while reading a whole file (MemoryError)",
-		Means: "The line reads a whole file: {grows} What the program already held counts too. On Linux a refusal (instead of a kill) points to a limit (`ulimit -v`, a job's), a 32-bit Python, or one very large piece; on Windows to RAM and page file together.",
-		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Read it in parts or memory-mapped", Told: "{instead}", Cost: "Some rewriting"},
-			calls.PageFile, calls.LookWhy, calls.SwapBridge,
-		},
-		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.load.html", "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},
-	},
-	{
-		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (MemoryError)",
-		Means: "The system refused RAM to Python; the message has no size. A single array beyond free RAM and swap is refused at once. Many small objects usually get a program killed on Linux, so for those a refusal points to a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most). On Windows RAM and page file together are the limit. The last line of the traceback need not be what filled memory.",
-		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Load less at once", Told: "Read and process the data in parts instead of all at once; write results as they come. Keep numbers in NumPy arrays (4 or 8 bytes each): in a list each takes about 36. Check for 32 bit: `python -c \"import struct; print(struct.calcsize('P') * 8)\"`.", Cost: "Some rewriting"},
-			calls.PageFile, calls.LookWhy, calls.SwapBridge,
-		},
-		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
-	},
-	{
 		ID: "other/rust-alloc", Kinds: []fact.Kind{fact.RustAlloc}, If: func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Large },
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM",
 		Means: "Rust's allocator asked the system for {asked} of RAM and was refused. A vector that grows often doubles, so the old one may be there as well. What else the program holds is not in the line.",
@@ -371,27 +351,4 @@ func flippedFigures(c *ledger.Case) map[string]string {
 		told = strconv.Itoa(count) + " bits"
 	}
 	return map[string]string{"small": strconv.FormatInt(n&math.MaxUint32, 10), "high": units.Amount(high), "bits": told}
-}
-
-// readsWhole says what a line that reads a file at once takes, and what to write
-// instead; nil for another line.
-func readsWhole(c *ledger.Case) map[string]string {
-	frames := ledger.Trace(c)
-	for _, f := range frames[max(0, len(frames)-3):] {
-		for _, way := range [...]struct{ call, grows, instead string }{
-			{"pickle.load", "the objects of a pickle can take several times its size on disk.", "Where it is written, use another format: numbers as `.npy` (`np.load(path, mmap_mode=\"r\")` reads what is used), tables as Parquet, samples as one file each."},
-			{"joblib.load", "all of its arrays and objects.", "`joblib.load(path, mmap_mode=\"r\")`, if it was written without compression."},
-			{"json.load", "its text, and objects that can take several times as much.", "JSON lines, one object at a time (`for line in f: json.loads(line)`), or the package ijson for one large array."},
-			{"torch.load(", "the tensors, onto the device that they were saved from.", "`torch.load(path, map_location=\"cpu\", mmap=True)` (PyTorch 2.1 and later) reads what is used; without the optimizer, if only the model is wanted."},
-			{"np.load(", "the array in one piece.", "`np.load(path, mmap_mode=\"r\")` reads what is used (`.npy`; an `.npz` cannot be mapped)."},
-			{".read()", "its content, and whatever is made of it.", "Line by line (`for line in f`), or `f.read(1 << 20)` in a loop."},
-			{".readlines()", "a string for each line, with some 50 bytes beside its text.", "Line by line: `for line in f`."},
-			{"loadmat(", "all variables, in 64 bit as a rule.", "`variable_names=[\"x\"]` reads only those; files of version 7.3 are HDF5: `h5py.File(path)[\"x\"][0:1000]`."},
-		} {
-			if strings.Contains(f.Source, way.call) {
-				return map[string]string{"grows": way.grows, "instead": way.instead}
-			}
-		}
-	}
-	return nil
 }

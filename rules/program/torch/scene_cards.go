@@ -203,7 +203,11 @@ func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 func fewOthers(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
 	out["varied"] = cures.Varied(c)
-	if out["few"] = ""; c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB {
+	out["few"] = ""
+	switch {
+	case c.OurPID != 0:
+		out["few"] = "process " + quote.PID(c.OurPID) + " is, by its size, this program itself, under its number outside the container"
+	case c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB:
 		out["few"] = "only " + c.Others.String() + " is outside it"
 	}
 	return out

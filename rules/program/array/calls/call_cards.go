@@ -88,7 +88,7 @@ func callFigures(c *ledger.Case) map[string]string {
 }
 
 var (
-	sixtyFour = cause.Cure{Fix: "upgrade_version", If: reader.OnWindows, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process may have 2 GB at most: install the 64-bit Python.", Cost: "half an hour"}
+	SixtyFour = cause.Cure{Fix: "upgrade_version", If: reader.OnWindows, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process may have 2 GB at most: install the 64-bit Python.", Cost: "half an hour"}
 )
 
 // CallCards are about arrays of RAM whose call says what they are.
@@ -114,7 +114,7 @@ var CallCards = []cause.Card{
 			{Fix: "fix_shape", Title: "Keep labels as integers", Cost: "none", Kind: "python", Text: "model.compile(optimizer=\"adam\", loss=\"sparse_categorical_crossentropy\", metrics=[\"accuracy\"])   # and no to_categorical"},
 			{Fix: "stream_dataset", Title: "Make one-hot rows batch by batch", Cost: "some lines", Told: "In a generator or `Sequence`, or in the pipeline: `ds.map(lambda x, y: (x, tf.one_hot(y, classes)))`. Inputs: an `Embedding` layer takes indices."},
 			{Fix: "half_precision", Title: "Use uint8, or fewer classes", Cost: "rare classes", Told: "`dtype=\"uint8\"` is a quarter of float32. Words: keep only the most common ones."},
-			sixtyFour,
+			SixtyFour,
 		},
 		Sources: []string{"keras/src/utils/numerical_utils.py", "keras/src/losses/losses.py", numpyError},
 	},
@@ -126,7 +126,7 @@ var CallCards = []cause.Card{
 			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Told: "Most of scikit-learn takes `scipy.sparse` directly (linear models, naive Bayes, `SGDClassifier`, `TruncatedSVD`, k-means), LightGBM and XGBoost too: drop the `.toarray()`."},
 			{Fix: "lower_batch_size", Title: "Reduce the columns before making it dense", Cost: "rare words", Told: "Texts: `TfidfVectorizer(max_features=5000, min_df=5)`; otherwise `SelectKBest`, or `TruncatedSVD(100)`, whose result is dense and small."},
 			{Fix: "stream_dataset", Title: "Make a block of rows dense at a time", Cost: "some rewriting", Kind: "python", Text: "for i in range(0, X.shape[0], 1000):\n    model.partial_fit(X[i:i + 1000].toarray(), y[i:i + 1000])   # an estimator that has partial_fit; predict likewise"},
-			sixtyFour,
+			SixtyFour,
 		},
 		Sources: []string{"scipy/sparse/_base.py", "https://docs.scipy.org/doc/scipy/reference/sparse.html", "https://scikit-learn.org/stable/computing/scaling_strategies.html"},
 	},
@@ -154,7 +154,7 @@ var CallCards = []cause.Card{
 			{Fix: "stream_dataset", Title: "Load the images batch by batch", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`; PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 per batch", Cost: "none", Told: "An eighth of float64, a quarter of float32. Allocate `np.empty(shape, np.uint8)` and fill it image by image, without a list in between."},
 			{Fix: "lower_resolution", Title: "Resize images when they are read", Cost: "detail", Told: "Half of each side is a quarter."},
-			LookCommitted, LookRAM, sixtyFour,
+			LookCommitted, LookRAM, SixtyFour,
 		},
 		Sources: []string{numpyError, "keras/src/utils/image_dataset_utils.py"},
 	},
@@ -210,7 +210,7 @@ var bareCallCards = []cause.Card{
 			{Fix: "stream_dataset", If: fromHDF5, Title: "Read HDF5 rows when they are needed", Cost: "disk speed", Told: "Without `np.array(...)` the data stays in the file, and `__getitem__` reads one row (with loader workers: open the file there, not in `__init__`):", Kind: "python", Text: "self.features = h5py.File(path, \"r\")[\"image_features\"]   # your own path and name; then self.features[i] in __getitem__"},
 			{Fix: "stream_dataset", Title: "Convert one batch at a time", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is read (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. A `.npy` file: `np.load(path, mmap_mode=\"r\")`. HDF5: slice the dataset (`f[\"x\"][i]`), do not read all of it."},
 			{Fix: "half_precision", Title: "Avoid the second copy", Cost: "none", Told: "Give `dtype=` where the array is made; `astype(np.float32, copy=False)` copies only if it must; fill `np.empty(shape, np.float32)` in slices, and `del` what it is made from. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
-			SwapBridge, LookCommitted, sixtyFour, LookRAM,
+			SwapBridge, LookCommitted, SixtyFour, LookRAM,
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.astype.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
@@ -222,7 +222,7 @@ var bareCallCards = []cause.Card{
 			{Fix: "lower_batch_size", Title: "Limit `max_depth` and `min_samples_leaf`", Cost: "rarely accuracy", Kind: "python", Text: "RandomForestRegressor(n_estimators=100, max_depth=16, min_samples_leaf=10, max_samples=0.3, n_jobs=2)   # or ...Classifier; max_samples since 0.22"},
 			{Fix: "use_smaller_model", Title: "Use histogram gradient boosting", Cost: "another model", Told: "`HistGradientBoostingClassifier` or `...Regressor`, LightGBM: 256 bins a column, small trees."},
 			{Fix: "fix_shape", Title: "Check classifier or regressor", Cost: "free", Told: "A classifier stores a number for each class in every node. Continuous targets need the regressor."},
-			sixtyFour,
+			SixtyFour,
 		},
 		Sources: []string{"sklearn/tree/_utils.pyx", "sklearn/tree/_tree.pyx", "sklearn/ensemble/_forest.py"},
 	},
@@ -233,7 +233,7 @@ var bareCallCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read it with pandas", Cost: "none", Kind: "python", Text: "X = pd.read_csv(\"train.csv\", header=None, dtype=np.float32).to_numpy()   # your own file; a tenth of the memory\nnp.save(\"train.npy\", X)   # next time: np.load(\"train.npy\", mmap_mode=\"r\")"},
 			{Fix: "lower_batch_size", Title: "Read only the columns and rows you need", Cost: "some rewriting", Told: "`usecols=`, `max_rows=`, or `chunksize=` of pandas; `dtype=np.float32`."},
-			LookWhy, PageFile, sixtyFour,
+			LookWhy, PageFile, SixtyFour,
 		},
 		Sources: []string{"numpy/lib/_npyio_impl.py", "https://pandas.pydata.org/docs/reference/api/pandas.read_csv.html"},
 	},
@@ -256,7 +256,7 @@ var bareCallCards = []cause.Card{
 			{Fix: "upgrade_version", Title: "Use the highest pickle protocol", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
 			{Fix: "stream_dataset", Title: "Save in the library's own format", Cost: "none", Told: "`joblib.dump(obj, path)` for scikit-learn, `np.save` for arrays, `df.to_parquet` for tables, `model.save` for networks; large lists in several files."},
 			{Fix: "detach_accumulated", Title: "Save less", Cost: "none", Told: "Do not keep the training data in the object; `del` what is not needed before saving."},
-			sixtyFour,
+			SixtyFour,
 		},
 		Sources: []string{"https://docs.python.org/3/library/pickle.html", "https://joblib.readthedocs.io/en/stable/persistence.html"},
 	},
