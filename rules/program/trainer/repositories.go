@@ -3,7 +3,6 @@ package trainer
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Repositories of papers that many people train with, each with options of its
@@ -88,24 +87,6 @@ var (
 			"A step computes `--N_rand` rays (4,096 by default) x `--N_samples` (64) and `--N_importance` (0; 64 or 128 in the configs) points each, and keeps every layer of all of them.", "`--chunk`: in a step the graph of all chunks stays.", "nerf-pytorch/run_nerf.py",
 			cause.Cure{Fix: "lower_batch_size", Title: "Lower the rays of a step (--N_rand)", Cost: "noisier steps", Told: "`--N_rand 1024`, then 512, in the command or the config file (`N_rand = 512`): memory falls in proportion."},
 			freeOthers, cause.Cure{Fix: "lower_resolution", Title: "Or take fewer points on each ray", Cost: "detail", Told: "`--N_samples 32 --N_importance 64`: about half."})},
-	}
-	// RAFT is the optical flow of Teed and Deng, and what is made from it.
-	RAFT = program.Program{
-		Name: "raft", Shown: "RAFT", Work: "vision", Edits: "flags", Language: "python",
-		Sources: program.Sources{"RAFT/demo.py": "--small --mixed_precision --alternate_corr", "RAFT/train.py": "--batch_size --image_size --mixed_precision"},
-		Proofs:  []string{"RAFT/core/", "core/raft.py", "core/corr.py"},
-		Steps: spelling{
-			"lower_batch_size":    say("In training halve `--batch_size`."),
-			"lower_resolution":    say("Use smaller images (in training `--image_size`): the volume of all pairs grows with the square of the pixels, so half the width and height is a sixteenth."),
-			"efficient_attention": say("Add `--alternate_corr` (its extension is built once in alt_cuda_corr): no volume of all pairs is kept."),
-			"mixed_precision":     say("Add `--mixed_precision`."),
-		},
-		Titles: map[string]string{"efficient_attention": "Compute correlations on demand (--alternate_corr)"},
-		Remedies: map[string][]cause.Remedy{
-			cause.OversizedAllocation: {{Fix: "lower_resolution", Fit: cause.Cures}, {Fix: "efficient_attention", Fit: cause.Cures}, {Fix: "mixed_precision", Fit: cause.MayHelp}},
-			cause.BatchTooLarge:       {{Fix: "lower_resolution", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(predicting)}, {Fix: "efficient_attention", Fit: cause.Helps}},
-		},
-		Like: []*program.Program{&Vision},
 	}
 	// OpenCLIP is open_clip's training script.
 	OpenCLIP = program.Program{

@@ -58,7 +58,7 @@ var Vision = program.Program{
 			{Fix: "mixed_precision", Fit: cause.MayHelp, If: (*ledger.Case).Training},
 		},
 	},
-	Titles: map[string]string{"use_smaller_model": "Use a smaller backbone", "lower_resolution": "Train on smaller images"},
+	Titles: map[string]string{"use_smaller_model": "Use a smaller backbone", "lower_resolution": "Use smaller images"},
 	Costs: map[string]string{
 		"lower_resolution":  "Small objects are found less well.",
 		"use_smaller_model": "Some accuracy; trains faster.",

@@ -111,8 +111,9 @@ func HiddenFraction(c *ledger.Case) cause.Finding {
 	held := f.Allocated.Bytes + c.Slack.Bytes
 	for _, percent := range [...]int64{10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90} {
 		limit := f.Total.Bytes / 100 * percent
-		// Small requests take a segment of 20 MiB; figures are rounded to 5 MiB.
-		if held <= limit && limit-held < f.Requested.Bytes+32*units.MiB {
+		// Small requests take a segment of 20 MiB; figures are rounded to 5 MiB. A
+		// request so large that any share refuses it tells of none.
+		if held*5 >= limit*4 && held <= limit && limit-held < f.Requested.Bytes+32*units.MiB {
 			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
 		}
 	}

@@ -26,7 +26,7 @@ func OpenWork(c *ledger.Case) bool {
 // where the log tells it, in one sentence where it does not.
 func StepFigures(c *ledger.Case, less string) map[string]string {
 	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
-		"using":    "run it under `" + noGrad(c) + "`, one input at a time; shorten or split long inputs.",
+		"using":    "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
 	}
 	halve, other := "Half the batch size, or ", "Half the batch size or the length, or half"
@@ -57,7 +57,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	}
 	free := ""
 	if c.Reader.Edits == "" || c.Reader.Edits == "code" {
-		free = " If nothing is trained, run it under `" + noGrad(c) + "` as well."
+		free = " If nothing is trained, run it under `torch.no_grad()` as well."
 	}
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
@@ -66,8 +66,12 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if out["any"] += "."; other[0] == 'H' && Batch(c)["batch"] == "" {
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
 	}
-	if !Ranked(c) && c.Reader.Edits == "code" {
-		out["any"] += " If nothing is trained, also run it under `" + noGrad(c) + "`: without it every layer's activations are kept."
+	switch {
+	case Ranked(c):
+	case c.Reader.Edits == "code":
+		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`: without it every layer's activations are kept."
+	case c.Reader.Edits == "":
+		out["any"] += " In code of your own: training keeps its result by gradient accumulation; where nothing is trained, `torch.no_grad()` spares every layer's activations."
 	}
 	return out
 }
@@ -177,14 +181,6 @@ func sixteen(c *ledger.Case) string {
 		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`."
 	}
 	return "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."
-}
-
-// noGrad is what turns gradients off, in the PyTorch of its time.
-func noGrad(c *ledger.Case) string {
-	if ledger.Before2020(c) || c.Root(fact.CUDAError) { // which says nothing of the version
-		return "torch.no_grad()"
-	}
-	return "torch.inference_mode()"
 }
 
 // imaging: lines or files of the reader's own name pictures, as those of
