@@ -134,11 +134,11 @@ func readBadAlloc(m text.Message) int {
 // text it belongs to the program that raised it.
 func readMemoryError(m text.Message) int {
 	line := strings.Trim(m.Log.LineText(m.At), ": │|*`")
-	if m.End == len(m.Log.Squeezed()) && !strings.Contains(line, "OutOfMemoryError") && m.Log.MentionsBefore("traceback(mostrecentcalllast)", m.At) {
-		line = "MemoryError" // the last word of a traceback that lost its line ends
-	}
-	if strings.HasPrefix(line, "MemoryError ") && strings.HasSuffix(line, "Traceback (most recent call last)") && !m.Log.MentionsFrom("memoryerror", m.End) {
-		line = "MemoryError" // IPython's head of a trace whose end was not pasted
+	// The last word of a traceback that lost its line ends, or IPython's head of a
+	// trace whose end was not pasted.
+	if m.End == len(m.Log.Squeezed()) && !strings.Contains(line, "OutOfMemoryError") && m.Log.MentionsBefore("traceback(mostrecentcalllast)", m.At) ||
+		strings.HasPrefix(line, "MemoryError ") && strings.HasSuffix(line, "Traceback (most recent call last)") && !m.Log.MentionsFrom("memoryerror", m.End) {
+		line = "MemoryError"
 	}
 	switch line {
 	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError", "com.chaquo.python.PyException: MemoryError": // the last: Python in an Android app

@@ -13,7 +13,7 @@ var clickHouseTotal = []string{"Memory limit (total) exceeded", "(total) memory 
 // clickHouseCounted is what "would use" states (what the server counts, the new
 // piece with it), and what the process held.
 func clickHouseCounted(c *ledger.Case) map[string]string {
-	told := map[string]string{"counted": "", "resident": ""}
+	told := map[string]string{"counted": "", "resident": "", "pool": fewerMerges}
 	if n := ledger.Sized(c, "clickhouse_counted"); n > 0 {
 		told["counted"] = units.Amount(n)
 	}
@@ -21,6 +21,15 @@ func clickHouseCounted(c *ledger.Case) map[string]string {
 		told["resident"] = units.Amount(c.F().ProcessUsed.Bytes)
 	}
 	return told
+}
+
+// fewerMerges: mutations wait for so many free places in the pool that a small
+// pool needs these as well.
+const fewerMerges = "`background_pool_size` 4 in config.xml, and with it 2 for `number_of_free_entries_in_pool_to_execute_mutation`, `..._to_lower_max_size_of_merge` and `..._to_execute_optimize_entire_partition` in its `merge_tree` part, or mutations would never start."
+
+// roomyServer: a limit at which no cache of the server is too large.
+func roomyServer(c *ledger.Case) bool {
+	return c.F().Limit != nil && c.F().Limit.Bytes >= 24*units.GiB
 }
 
 var clickHouseSources = []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/server-configuration-parameters/settings"}

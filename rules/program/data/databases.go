@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // PostgreSQL is the database, whose workers share memory through /dev/shm.
@@ -95,9 +96,12 @@ var ClickHouse = program.Program{
 			Headline: "reached the limit that it sets itself for the whole server[[: {limit}]]",
 			Means:    "The server counts what its queries, merges and caches take, and refuses what exceeds `max_server_memory_usage`, by default 0.9 of the RAM or of the container's limit.[[ Its process held {resident} of RAM at that moment; if that is far below the limit, mostly its caches and its own count are at the limit.]]",
 			Cures: []cause.Cure{
-				{Fix: "raise_memory_limit", Title: "Give the container or machine more memory", Told: "Kubernetes: `resources.limits.memory`; 4 GiB is little for ClickHouse, 8 to 16 usual. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "Less for other programs"},
-				{Fix: "lower_mem_fraction", Title: "Lower the cache sizes", Told: "`mark_cache_size` and `uncompressed_cache_size` (5 and 8 GiB by default in some versions) in config.xml, to a tenth of the limit; `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "Slower reads"},
-				{Fix: "lower_parallel", Title: "Run fewer and smaller merges", Told: "`background_pool_size` 2 in config.xml, and `max_bytes_to_merge_at_max_space_in_pool` 1073741824 as a setting of merge_tree; insert in batches of thousands of rows.", Cost: "More parts"},
+				{Fix: "stream_dataset", If: roomyServer, Title: "Bound each query, and let it spill to disk", Told: "`max_memory_usage` at {limit} divided by the queries that run at once; `max_bytes_before_external_group_by` and `max_bytes_before_external_sort` at half of that; fewer `max_threads`.", Cost: "slower queries"},
+				{Fix: "lower_parallel", If: roomyServer, Title: "Run fewer merges and mutations at once", Told: "`SELECT table, elapsed, formatReadableSize(memory_usage) FROM system.merges` shows what each takes. {pool}", Cost: "more parts"},
+				{Fix: "raise_memory_limit", If: roomyServer, Title: "Give the server more memory", Told: "Its own limit follows the RAM (`max_server_memory_usage_to_ram_ratio`, 0.9).", Cost: "money"},
+				{Fix: "raise_memory_limit", If: when.Not(roomyServer), Title: "Give the container or machine more memory", Told: "Kubernetes: `resources.limits.memory`; 4 GiB is little for ClickHouse, 8 to 16 usual. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "Less for other programs"},
+				{Fix: "lower_mem_fraction", If: when.Not(roomyServer), Title: "Lower the cache sizes", Told: "`mark_cache_size` and `uncompressed_cache_size` (5 and 8 GiB by default in some versions) in config.xml, to a tenth of the limit; `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "Slower reads"},
+				{Fix: "lower_parallel", If: when.Not(roomyServer), Title: "Run fewer and smaller merges", Told: "{pool} `max_bytes_to_merge_at_max_space_in_pool` 1073741824 in `merge_tree`; insert in batches of thousands of rows.", Cost: "More parts"},
 				{Fix: "upgrade_version", Title: "If the process holds far less than it counts, restart and update it", Told: "Versions differ in how they correct the count by the system's figure.", Cost: "A restart"},
 			},
 			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/server-configuration-parameters/settings"},

@@ -1,9 +1,15 @@
 package data
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
+
+// tightLimit: less than what the blocks of a few threads take.
+func tightLimit(c *ledger.Case) bool { return c.F().Limit != nil && c.F().Limit.Bytes < 2*units.GiB }
 
 // Query engines, which end a query at a limit of their own.
 var (
@@ -15,9 +21,10 @@ var (
 			Means: "DuckDB uses at most 80 % of RAM unless `memory_limit` says otherwise, and spills to disk beyond that. It fails if something cannot spill (blocks in use by each thread, `string_agg` and `list`, many blocking operators at once) or if no `temp_directory` is set.",
 			Not:   "Swap: the limit is DuckDB's own.",
 			Cures: []cause.Cure{
+				{Fix: "raise_memory_limit", If: tightLimit, Title: "Raise `memory_limit`", Told: "{limit} is little for one query: each thread holds blocks and read buffers that cannot spill. `SET memory_limit = '4GB';` if the machine or container has it.", Cost: "less for other programs"},
 				{Fix: "lower_num_workers", Title: "Use fewer threads, allow spilling", Kind: "config", Text: "SET threads = 2;\nSET preserve_insertion_order = false;\nSET temp_directory = '/tmp/duckdb_spill';", Cost: "Slower"},
-				{Fix: "raise_memory_limit", Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '12GB';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
-				{Fix: "stream_dataset", Title: "Process the query in parts", Told: "`COPY (SELECT ...) TO 'out.parquet'` instead of a large result in Python or `CREATE TABLE`; a join or aggregate by ranges of its key; fewer columns before a sort.", Cost: "Some rewriting"},
+				{Fix: "raise_memory_limit", If: when.Not(tightLimit), Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '12GB';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
+				{Fix: "stream_dataset", Title: "Process the query in parts", Told: "`COPY (SELECT ...) TO 'out.parquet'` instead of a large result or `CREATE TABLE`; a join or aggregate by ranges of its key; fewer columns before a sort. JSON: `maximum_object_size` sets the size of its buffers.", Cost: "Some rewriting"},
 			},
 			Figures: bounded,
 			Sources: []string{"https://duckdb.org/docs/stable/guides/troubleshooting/oom_errors", "duckdb/src/storage/standard_buffer_manager.cpp"},

@@ -280,6 +280,9 @@ func besides(c *ledger.Case) map[string]string {
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["last"] = "The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch."
 	}
+	if c.Slack.Has() && c.Slack.Bytes >= c.Asked.Bytes {
+		figures["last"] = "PyTorch holds " + c.Slack.String() + " that is unused, but in pieces smaller than the " + c.Asked.String() + " that was refused."
+	}
 	return figures
 }
 

@@ -36,6 +36,19 @@ var NamedCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html"},
 	},
 	{
+		ID: "other/nvdiffrast", Kinds: onCard, Said: []string{"cudaMalloc(&m_gpuPtr"},
+		Cause: cause.BatchTooLarge, Weight: cause.Sure, Headline: "ran out of graphics memory in nvdiffrast, beside PyTorch's pool",
+		Means: "nvdiffrast's CUDA rasterizer takes its buffers from the driver. So it cannot use what PyTorch keeps in reserve; they grow with the triangles, the pixels and the pictures of one call, and its context keeps them.",
+		Not:   "`PYTORCH_CUDA_ALLOC_CONF`: nvdiffrast does not take from that pool.",
+		Cures: []cause.Cure{
+			{Fix: "empty_cache", Title: "Give back PyTorch's reserve before that call", Told: "`torch.cuda.empty_cache()` in front of `dr.rasterize` or `peeler.rasterize_next_layer`; first `del` what is not needed any more.", Cost: "a little time"},
+			{Fix: "lower_resolution", Title: "Rasterize less in one call", Told: "Fewer triangles (a simplified mesh; a network that goes astray makes millions: print `tri.shape`), fewer pictures at a time, half the width and height.", Cost: "detail"},
+			{Fix: "detach_accumulated", Title: "Make one context and keep it", Told: "`dr.RasterizeCudaContext()` once, not in each step or frame.", Cost: "none"},
+			ofWhom,
+		},
+		Sources: []string{"nvdiffrast/common/cudaraster/impl/Buffer.cpp", "https://github.com/NVlabs/nvdiffrast/issues/182", "https://github.com/NVlabs/nvdiffrast/issues/197"},
+	},
+	{
 		ID: "other/directml", Kinds: onCard, Said: []string{"Could not allocate tensor with"}, If: NoneKnown,
 		Among: anyOfCard, Headline: "was refused {asked} of graphics memory through DirectML",
 		Means: "The message is torch-directml's, which runs PyTorch on AMD, Intel and older NVIDIA cards under Windows. It says neither how large the card is nor what is on it, and the same work usually takes more than with ROCm or CUDA. An integrated GPU has only a part of the RAM.",

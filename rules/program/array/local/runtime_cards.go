@@ -1,6 +1,8 @@
 package local
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -12,15 +14,27 @@ import (
 
 // builds are words of TensorRT's builder, deserialises of what loads its engines.
 var (
-	builds = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
-	loads  = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size", "Deserialize required", "Deserialization required", "Added linear block of size", "Glob Size is"}
-	tensor = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
+	builds  = []string{"Could not find any implementation for node", "buildSerializedNetwork", "Building the TensorRT Engine", "Building engine", "Engine could not be created from network", "tacticOptimizer", "Skipping tactic", "buildEngineWithConfig", "Device memory is insufficient to use tactic", "due to insufficient memory on requested size"}
+	loads   = []string{"safeDeserialize", "deserialize engine", "deserializeCudaEngine", "deserialize_cuda_engine", "engine_from_bytes", "Loading bytes from", "createExecutionContext", "create_execution_context", "Loaded engine size", "Deserialize required", "Deserialization required", "Added linear block of size", "Glob Size is"}
+	skips   = []string{"Skipping tactic"}
+	unbuilt = []string{"Could not find any implementation for node", "could not find any implementation", "Engine could not be created", "buildSerializedNetwork", "Failed to build", "build failed", "Traceback"}
+	tensor  = []string{"[TRT]", "TensorRT", "nvinfer", "defaultAllocator.cpp", "safeRuntime.cpp", "rtSafe", "trtexec", "Requested amount of GPU memory"}
 
 	profile = cause.Cure{Fix: "lower_batch_size", Title: "Build the engine for smaller inputs", Told: "The largest shape of its profile counts, used or not: fewer samples, steps or frames, a lower resolution (trtexec: `--maxShapes=INPUT:1x3x512x512` with your own input and sides, up to TensorRT 6 `--batch`; in code `profile.set_shape(...)` or `builder.max_batch_size`; an app: its maximum batch and size).", Cost: "larger inputs are refused"}
 )
 
 // RuntimeCards are about libraries that other programs run on.
 var RuntimeCards = []cause.Card{
+	{
+		ID: "other/tensorrt-tactic", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: skips, Unsaid: slices.Concat(loads, unbuilt), If: ofTensorRT,
+		Headline: "skipped a TensorRT tactic[[ that wanted {asked}]]: by itself a warning",
+		Means:    "While it builds an engine, TensorRT tries several implementations (tactics) of each layer and skips those whose working memory is refused. The engine is built with others, at most a little slower. These lines do not show that the build failed.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Let it go on, and read on", Told: "A build takes minutes to an hour. It failed only if \"Could not find any implementation\" or \"Engine could not be created\" follows: then build for smaller inputs (the largest shape of the profile), or in 16 bit.", Cost: "free"},
+			{Fix: "lower_mem_fraction", Title: "Lower the workspace, and it stops trying those", Told: "trtexec: `--memPoolSize=workspace:4096` (MiB; before 8.4 `--workspace=4096`); in code `config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 4 << 30)`; an app: its workspace option.", Cost: "perhaps a slower engine"},
+		},
+		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"},
+	},
 	{
 		ID: "other/tensorrt-build", Kinds: []fact.Kind{fact.TRTEngine, fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory, fact.PlainHost}, Said: builds, Unsaid: loads, If: ofTensorRT,
 		Headline: "had no room on the card to build a TensorRT engine",
