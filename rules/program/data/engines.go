@@ -8,6 +8,15 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// duckBound is bounded with what the refused piece and what is in use come to.
+func duckBound(c *ledger.Case) map[string]string {
+	told, f := bounded(c), c.F()
+	if told["least"] = ""; f.ProcessUsed != nil && f.Requested != nil {
+		told["least"] = units.Amount(f.ProcessUsed.Bytes + f.Requested.Bytes)
+	}
+	return told
+}
+
 // tightLimit: less than what the blocks of a few threads take.
 func tightLimit(c *ledger.Case) bool { return c.F().Limit != nil && c.F().Limit.Bytes < 2*units.GiB }
 
@@ -18,7 +27,7 @@ var (
 		Cards: []cause.Card{{
 			ID: "duckdb/limit", Kinds: refused, Said: []string{"failed to pin block", "could not allocate block", "failed to offload data block", "Out of Memory Error"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached its own memory limit[[: {bound}]]",
-			Means: "DuckDB uses at most 80 % of RAM unless `memory_limit` says otherwise, and spills to disk beyond that. It fails if something cannot spill (blocks in use by each thread, `string_agg` and `list`, many blocking operators at once) or if no `temp_directory` is set.",
+			Means: "DuckDB uses at most 80 % of RAM unless `memory_limit` says otherwise, and spills to disk beyond that. It fails if something cannot spill (blocks in use by each thread, `string_agg` and `list`, many blocking operators at once) or if no `temp_directory` is set.[[ With what is in use, this piece takes {least}.]]",
 			Not:   "Swap: the limit is DuckDB's own.",
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", If: tightLimit, Title: "Raise `memory_limit`", Told: "{limit} is little for one query: each thread holds blocks and read buffers that cannot spill. `SET memory_limit = '4GB';` if the machine or container has it.", Cost: "less for other programs"},
@@ -26,7 +35,7 @@ var (
 				{Fix: "raise_memory_limit", If: when.Not(tightLimit), Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '12GB';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
 				{Fix: "stream_dataset", Title: "Process the query in parts", Told: "`COPY (SELECT ...) TO 'out.parquet'` instead of a large result or `CREATE TABLE`; a join or aggregate by ranges of its key; fewer columns before a sort. JSON: `maximum_object_size` sets the size of its buffers.", Cost: "Some rewriting"},
 			},
-			Figures: bounded,
+			Figures: duckBound,
 			Sources: []string{"https://duckdb.org/docs/stable/guides/troubleshooting/oom_errors", "duckdb/src/storage/standard_buffer_manager.cpp"},
 		}}}
 

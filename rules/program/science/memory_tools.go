@@ -132,12 +132,12 @@ var (
 		},
 		Sources: []string{"https://www.stata.com/manuals/dmemory.pdf"},
 	}, nil)
-	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "did not complete successfully: exit code: 137", "executor failed running", "failed to solve: ResourceExhausted"}, cause.Card{
-		Headline: "was refused memory in a RUN step",
+	BuildKit = tool("docker-build", "The build of the image", "build", []string{"failed to solve: process", "did not complete successfully: exit code: 137", "executor failed running", "failed to solve: ResourceExhausted", " ---> Running in "}, cause.Card{
+		Headline: "was ended in a RUN step, most likely for lack of RAM",
 		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Steps and targets that build at the same time share it.",
 		Not:      "`docker run --memory`: it does not apply to builds.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory: twice what stands there; WSL: the same as `memory=` in .wslconfig, then `wsl --shutdown`; a server: swap. `docker info` prints what there is (Total Memory)."),
+			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory: twice what stands there; WSL: the same as `memory=` in .wslconfig, then `wsl --shutdown`; a server: stop other services while it builds, or add swap; a box that builds add-ons (Home Assistant): stop other add-ons, then try again. `docker info` prints what there is (Total Memory)."),
 			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=2048`; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
 			do("upgrade_version", "Build on another machine", "a registry", "In CI or on your own machine, then push the image; or one stage at a time: `docker build --target STAGE`."),
 		},
