@@ -78,7 +78,7 @@ func (p *page) told(in *diagnose.Incident) {
 		p.also()
 	}
 	if nameless(p.report, in) && terse < withoutCosts {
-		p.say(prose("These lines do not name the program. With what it printed before them, the steps can name its own settings."))
+		p.say(prose("The lines above the pasted one may name the program: paste them as well."))
 	}
 	if terse < withoutDetails {
 		p.machine()
@@ -111,7 +111,8 @@ func newIn(in *diagnose.Incident) string {
 func (p *page) later(in *diagnose.Incident, text string) {
 	_, code, _ := strings.Cut(text, "`")
 	code, _, _ = strings.Cut(code, "`")
-	for _, f := range in.Fixes[:min(len(in.Fixes), 3)] {
+	told := worthTelling(in).Fixes
+	for _, f := range told[:min(len(told), 3)] {
 		if code != "" && slices.ContainsFunc(f.Steps, func(s diagnose.Step) bool { return strings.Contains(s.Text, code) }) {
 			return
 		}

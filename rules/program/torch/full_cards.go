@@ -153,9 +153,9 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "{last}[[ {probably}]][[ {table}]] If a small input runs, its work is too large for this card; if that fails too, the model is.",
-		Not:      "{settings}.[[ Closing all else: {closing} at most.]]",
-		Cures:    []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
+		Means:    "{last}[[ {probably}]][[ {table}]][[ {trial}]]",
+		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
+		Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -276,11 +276,14 @@ func besides(c *ledger.Case) map[string]string {
 	if d := room.LittleInTable(c); d != nil {
 		figures["table"] = "The pasted table shows " + d.Used.String() + " in use: when it was made, others held no more."
 	}
+	if figures["trial"] = ""; figures["kept"] == "" {
+		figures["trial"] = "If a small input runs, its work is too large for this card; if that fails too, the model is."
+	}
 	figures["last"] = "The " + c.Asked.String() + " that was refused is only the last of many requests."
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["last"] = "The " + c.Asked.String() + " that was refused is one piece, more than most weights: usually one operation on the whole input or batch."
 	}
-	if c.Slack.Has() && c.Slack.Bytes >= c.Asked.Bytes {
+	if c.Slack.Has() && c.Slack.Bytes >= c.Asked.Bytes && c.Slack.Bytes*20 >= c.Total.Bytes {
 		figures["last"] = "PyTorch holds " + c.Slack.String() + " that is unused, but in pieces smaller than the " + c.Asked.String() + " that was refused."
 	}
 	return figures

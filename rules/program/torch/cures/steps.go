@@ -29,7 +29,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		"using":    "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
 	}
-	halve, other := "Half the batch size, or ", "Half the batch size or the length, or half"
+	halve, other := "Half the batch size (training: with gradient accumulation, for the same result), or ", "Half the batch size or the length, or half"
 	if file := Config(c); file != "" && Batch(c)["batch"] == "" && !SingleSample(c) {
 		halve, other = "Half the batch size (its key stands in `"+file+"`), or ", "Half the batch size (its key stands in `"+file+"`) or the length, or half"
 	}
@@ -63,18 +63,21 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
 	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " the width and height of an image: a quarter (of attention scores a sixteenth).")
 	out["any"] = halve + Smaller(c, size)
-	if out["any"] += "."; other[0] == 'H' && Batch(c)["batch"] == "" {
+	out["any"] += "."
+	switch {
+	case !Ranked(c) && c.Reader.Edits == "":
+		out["kept"] = whenItFails
+	case other[0] == 'H' && Batch(c)["batch"] == "":
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
 	}
-	switch {
-	case Ranked(c):
-	case c.Reader.Edits == "code":
+	if !Ranked(c) && c.Reader.Edits == "code" {
 		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`: without it every layer's activations are kept."
-	case c.Reader.Edits == "":
-		out["any"] += " In code of your own: training keeps its result by gradient accumulation; where nothing is trained, `torch.no_grad()` spares every layer's activations."
 	}
 	return out
 }
+
+// whenItFails parts the causes by what only the reader knows.
+const whenItFails = "When it fails tells more. First steps: the model or the work is too large. After many: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one input was longer. Evaluation: often `torch.no_grad()` is missing. Notebook: restart the kernel first."
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {
