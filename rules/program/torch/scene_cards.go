@@ -126,7 +126,7 @@ var figureCards = []cause.Card{
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
-		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape}, Figures: room.Piece,
+		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape, cures.ByLine}, Figures: room.Piece,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{

@@ -135,6 +135,16 @@ var (
 		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes", If: func(c *ledger.Case) bool { return ownScript(c) || c.Reader.Edits == "code" },
 		Told: "Print them before the last line of your own code in the traceback.",
 	}
+	// ByLine is what one large piece mostly is, by the line that makes it.
+	ByLine = cause.Cure{
+		Fix: "fix_shape", If: func(c *ledger.Case) bool { return c.Reader.Edits == "" && len(ledger.Trace(c)) == 0 },
+		Title: "In code of your own: look at the line that fails", Cost: "some minutes",
+		Ways: []cause.Way{
+			{For: "Distances, similarities", Text: "blocks of rows, such as 1,000 of `a` at a time in `torch.cdist(a, b)`."},
+			{For: "A difference, a loss", Text: "shapes `(N,)` and `(N, 1)` make N x N numbers: `squeeze(-1)`."},
+			{For: "Logits", Text: "in chunks, or for the last token only."},
+		},
+	}
 )
 
 // Validating: the last line before the traceback is of a validation.

@@ -23,7 +23,7 @@ func holders(c *ledger.Case) string {
 	case shared && c.Training():
 		told = "Look for an earlier launch of yours, or a rank of this one on the wrong card: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. If it is somebody else's, use another GPU."
 	case shared:
-		told = "Look for an earlier run of yours: `ps -o pid,user,etime,cmd -p PID`, then `kill PID`. If it is somebody else's, use another GPU."
+		told = "What it lists decides (`ps -o pid,user,cmd -p PID`: whose it is). An earlier run of yours: `kill PID`. Several processes of this run: start fewer, or give each its GPU. Somebody else's: use another GPU. vLLM, JAX or TensorFlow: they reserve most of a card."
 	case ownScript(c):
 		told += " On a desktop, browsers, games and viewers use it too."
 	case (strings.HasSuffix(c.Reader.Work, "inference") || c.Reader.Work == "embedding") && len(c.Stack) > 1:

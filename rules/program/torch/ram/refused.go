@@ -57,7 +57,7 @@ func smallEnoughForSwap(c *ledger.Case) bool { return c.Asked.Bytes <= 24*units.
 func layerFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": "", "text": "half the length: attention scores fall to a quarter.", "graph": "", "general": ""}
 	if n := squareSide(c); n > 0 {
-		out["each"] = fmt.Sprintf("%s is exactly %s x %s x 4 bytes: most likely a matrix of all pairs.", c.Asked, ledger.Thousands(n), ledger.Thousands(n))
+		out["each"] = fmt.Sprintf("%s is exactly %s x %s x 4 bytes: most likely a matrix of all pairs. Look for %s among your numbers of samples, points, nodes or pixels.", c.Asked, ledger.Thousands(n), ledger.Thousands(n), ledger.Thousands(n))
 	}
 	if operation.Is(operation.Creation, operation.Distances)(c) {
 		out["text"], out["graph"] = "", "use a sparse matrix, which stores edges only (`torch.sparse_coo_tensor(edge_index, weights, (n, n))`, `scipy.sparse`)."
