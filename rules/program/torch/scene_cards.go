@@ -206,7 +206,7 @@ func fewOthers(c *ledger.Case) map[string]string {
 	out["varied"] = cures.Varied(c)
 	out["few"] = ""
 	switch {
-	case c.OurPID != 0:
+	case c.OurPID != 0 && c.Others.Bytes < 64*units.MiB:
 		out["few"] = "process " + quote.PID(c.OurPID) + " is, by its size, this program itself, under its number outside the container"
 	case c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB:
 		out["few"] = "only " + c.Others.String() + " is outside it"
