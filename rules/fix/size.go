@@ -134,7 +134,8 @@ var sideWords = map[int]string{2: "half the", 3: "a third of", 4: "a quarter of"
 
 func stepsResolution(c *ledger.Case) []step.Step {
 	by := sideDivisor(c)
-	text := fmt.Sprintf("Go to %s width and height, or 1/%d of the frames, and lower until it runs.", sideWords[by], by*by)
+	of := map[bool]string{true: "batch or the frames", false: "frames"}[c.Reader.Work == ""]
+	text := fmt.Sprintf("Go to %s width and height, or 1/%d of the %s, and lower until it runs.", sideWords[by], by*by, of)
 	if strings.HasSuffix(c.Reader.Work, "-generation") && !c.Training() {
 		text += " Keep them multiples of 64, then scale the result up."
 	}

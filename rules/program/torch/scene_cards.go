@@ -208,7 +208,7 @@ func fewOthers(c *ledger.Case) map[string]string {
 	switch {
 	case c.OurPID != 0 && c.Others.Bytes < 64*units.MiB:
 		out["few"] = "process " + quote.PID(c.OurPID) + " is, by its size, this program itself, under its number outside the container"
-	case c.Others.Bytes >= units.MiB && c.Others.Bytes < units.GiB:
+	case c.Others.Bytes >= units.MiB && c.Others.Bytes < min(units.GiB, 2*c.Shortfall.Bytes):
 		out["few"] = "only " + c.Others.String() + " is outside it"
 	}
 	return out

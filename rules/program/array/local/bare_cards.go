@@ -116,7 +116,7 @@ var NamedCards = []cause.Card{
 
 // TrainingCard is about MLX in training; the card of a request says the rest.
 var TrainingCard = cause.Card{
-	ID: "mlx/training", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{"Train loss", "mlx_lm.lora", "mlx_lm/lora.py", "mlx_lm/tuner/", "mlx_vlm/lora.py"}, Unsaid: []string{"Resource limit"},
+	ID: "mlx/training", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{"Train loss", "Consider pre-splitting your data", " lora.py --", "mlx_lm.lora", "mlx_lm/lora.py", "mlx_lm/tuner/", "mlx_vlm/lora.py"}, Unsaid: []string{"Resource limit"},
 	Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory in training",
 	Means: "Weights, gradients, optimizer state and the activations of a batch share what macOS gives the GPU, two thirds to three quarters of the RAM. A batch is padded to its longest sample, so one long sample can fail after many steps (\"Peak mem\" rises with it).",
 	Not:   "Swap: memory that the GPU works on stays in RAM.",

@@ -113,7 +113,7 @@ func uselessKill(c *ledger.Case) string {
 		return fmt.Sprintf("All that is outside this program is %s, and %s is missing.", c.Others, c.Shortfall)
 	case !c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
 		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
-	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
+	case bytes < units.GiB && bytes*20 < f.Total.Bytes && !(c.Shortfall.Has() && c.Shortfall.Bytes*2 < bytes): // else a little of it may do
 		return outside(c)
 	}
 	return ""
