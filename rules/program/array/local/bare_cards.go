@@ -123,7 +123,7 @@ var TrainingCard = cause.Card{
 	Cures: []cause.Cure{
 		{Fix: "lower_context", Title: "Lower `--max-seq-length`", Told: "Half of its present value (2048 by default), or split long samples: longer ones are cut.", Cost: "Long samples are cut"},
 		{Fix: "gradient_checkpointing", Title: "Add `--grad-checkpoint`, lower `--batch-size`", Told: "If it is not on yet; `--batch-size` at half of its present value (4 by default), down to 1.", Cost: "A third more time"},
-		{Fix: "use_lora", Title: "Train fewer parameters", Told: "`--fine-tune-type lora` instead of full, on a 4-bit model (QLoRA), with `--num-layers 8` (16 by default).", Cost: "Perhaps quality"},
+		{Fix: "use_lower_quant", Title: "Train fewer layers, on a 4-bit model", Told: "`--num-layers 8` (16 by default; `--lora-layers` in releases of 2024 and before), with a model whose name ends in `-4bit` (QLoRA); `--fine-tune-type lora`, if it is full.", Cost: "Perhaps quality"},
 		{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU.", Cost: "Free"},
 	},
 	Sources: []string{"mlx-lm/mlx_lm/lora.py", "mlx-lm/mlx_lm/LORA.md", "mlx/mlx/backend/metal/device.cpp"},
