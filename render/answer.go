@@ -28,7 +28,7 @@ const (
 
 // What each degree of shortness leaves out.
 const (
-	withoutThird  = 1 // all of the third fix but its first sentence
+	withoutThird  = 1 // all of the third fix but its first sentence; that the log names no program
 	withoutLater  = 2 // what it was if it fails again
 	withoutSecond = 3 // all of the second fix but its first sentence
 	onlyTitle     = 4 // all of the third fix but its title and a short command
@@ -77,7 +77,7 @@ func (p *page) told(in *diagnose.Incident) {
 	if terse < withoutOthers {
 		p.also()
 	}
-	if nameless(p.report, in) && terse < withoutCosts {
+	if nameless(p.report, in) && terse < withoutCosts && p.short < withoutThird {
 		p.say(prose("The lines above the pasted one may name the program: paste them as well."))
 	}
 	if terse < withoutDetails {
