@@ -42,7 +42,7 @@ var signalWords = []signalWord{
 	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"},
 	{"ZeroDivisionError:", "aftermath"}, {"UnboundLocalError:", "aftermath"}, {"'NoneType' object", "aftermath"},
 	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"SSIM: ", "validating"}, {"[VAL]", "validating"}, {"epoch", "epochs"}, {"loss = criterion(", "epochs"}, {"Exception in ASGI application", "inferring"},
-	{`"GET /`, fact.InApp}, {`"POST /`, fact.InApp}, {"Internal Server Error", fact.InApp}, {"gradio:", fact.InApp}, {"gradio/", fact.InApp}, {`gradio\`, fact.InApp}, {"streamlit/", fact.InApp}, {`streamlit\`, fact.InApp}, {`\runtime\lib\site-packages`, fact.InApp}, {"python_embeded", fact.InApp}, {"PyQt5", fact.InApp}, {"PyQt6", fact.InApp}, {"PySide6", fact.InApp}, {"tkinter/", fact.InApp}, {`tkinter\`, fact.InApp}, {"sys.exit(main())", fact.InApp}, {"sys.exit(cli())", fact.InApp}, {"sys.exit(run())", fact.InApp},
+	{`"GET /`, fact.InApp}, {`"POST /`, fact.InApp}, {"Internal Server Error", fact.InApp}, {"gradio:", fact.InApp}, {"gradio/", fact.InApp}, {`gradio\`, fact.InApp}, {"streamlit/", fact.InApp}, {`streamlit\`, fact.InApp}, {`\runtime\lib\site-packages`, fact.InApp}, {"python_embeded", fact.InApp}, {"PyQt5", fact.InApp}, {"PyQt6", fact.InApp}, {"PySide6", fact.InApp}, {"tkinter/", fact.InApp}, {`tkinter\`, fact.InApp},
 }
 
 // Signals reads what a program was doing.

@@ -154,8 +154,8 @@ const (
 	OnWSL     = "wsl"
 	// InContainer: docker compose printed the lines.
 	InContainer = "container"
-	// InApp: a window, a page or a package's entry point stands between the reader
-	// and the code, or Python came with the program.
+	// InApp: a window or a page stands between the reader and the code, or Python
+	// came with the program.
 	InApp = "app"
 )
 

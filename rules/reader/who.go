@@ -37,7 +37,7 @@ func Learn(c *ledger.Case, shown []Known) {
 		}
 	}
 	trains := c.Signal("epochs", "training", "optimizer_step") != nil // who trains may fetch pages too
-	if app := c.Signal(fact.InApp); app != nil && !trains && (w.Program == "" || w.Program == OwnScript || w.Program == k.Script) && w.ownCode() == nil {
+	if app := c.Signal(fact.InApp); app != nil && !trains && (w.Program == "" || w.Program == OwnScript) && w.ownCode() == nil {
 		w.Program, w.Edits = "", "flags"
 		w.proved(app.Line)
 	}

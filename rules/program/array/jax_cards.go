@@ -41,10 +41,7 @@ func square(c *ledger.Case) bool { _, ok := c.Fact("xla_square"); return ok }
 
 var (
 	lookAtCard = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi   # an old Python or another notebook: end it by its PID", Cost: "A look is free; what you end loses its state"}
-	// asProgram: somebody else's program, of which this reader has the options.
-	asProgram  = func(c *ledger.Case) bool { return c.Reader.Edits == "flags" && !c.Training() }
-	smallRun   = cause.Cure{Fix: "lower_batch_size", If: asProgram, Title: "Ask the program for less at a time", Told: "Its options for batch, chunk, length or resolution, or a smaller model of the same kind; `--help` lists them. It is compiled again for each new shape.", Cost: "slower, or detail"}
-	smallBatch = cause.Cure{Fix: "lower_batch_size", If: when.Not(asProgram), Title: "Halve the batch size or the length", Told: "In your own code: half the batch in one call of the jitted function; in training accumulate gradients over two calls. In another program: its option for batch, length or chunk size. XLA compiles again for the new shape.", Cost: "Slower per sample"}
+	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size or the length", Told: "In your own code: half the batch in one call of the jitted function; in training accumulate gradients over two calls. In another program: its option for batch, length or chunk size. XLA compiles again for the new shape.", Cost: "Slower per sample"}
 )
 
 // sharedNoPool is for processes that share a card, as cells of one notebook do not.
@@ -84,8 +81,8 @@ var jaxCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needs more memory than the device has, even with rematerialization",
 		Means: "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. Usually activations kept for the backward pass are most of it, or parameters with their optimizer state. The line states both sizes: if they are far apart, a smaller batch alone may not be enough.",
 		Cures: []cause.Cure{
-			smallRun, smallBatch,
-			{Fix: "gradient_checkpointing", If: when.Not(asProgram), Title: "Turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
 			{Fix: "shard_training", Title: "Shard over more devices", Kind: "text", Text: "Put the batch and the parameters on a mesh of devices with `jax.sharding.NamedSharding`; each holds its part.", Cost: "More devices"},
 		},
 		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
@@ -133,8 +130,8 @@ var jaxCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the temporaries of a compiled function: {asked}",
 		Means: "XLA asks for all temporaries of a compiled function in one request; {asked} is that, not one array. It grows with batch and length. If a table follows the message, \"preallocated temp\" is this request and \"parameter\" what was passed in.",
 		Cures: []cause.Cure{
-			smallRun, smallBatch,
-			{Fix: "gradient_checkpointing", If: when.Not(asProgram), Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 			{Fix: "mixed_precision", Title: "Compute in bfloat16", Kind: "python", Text: "model = Model(dtype=jnp.bfloat16)   # parameters stay in 32 bit", Cost: "None as a rule on cards since Ampere"},
 		},
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
@@ -162,8 +159,8 @@ var jaxCards = []cause.Card{
 		Cures: []cause.Cure{
 			runtimeFirst,
 			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
-			smallRun, smallBatch,
-			{Fix: "gradient_checkpointing", If: when.Not(asProgram), Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 		},
 		Sources: []string{jaxMemory, jaxClient},
 	},
