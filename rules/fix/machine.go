@@ -232,5 +232,5 @@ func stepsUpgrade(c *ledger.Case) []step.Step {
 			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
 		}
 	}
-	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Install the newest release of %s (note the present one first), and look for the sentence of this log in its issue list.", strings.Replace(c.Framework, "other", "the program", 1))}}
+	return []step.Step{{Kind: "text", Text: "Note the present release, install the newest one, and look for the sentence of this log in its issue list."}}
 }

@@ -13,7 +13,7 @@ var clickHouseTotal = []string{"Memory limit (total) exceeded", "(total) memory 
 // clickHouseCounted is what "would use" states (what the server counts, the new
 // piece with it), and what the process held.
 func clickHouseCounted(c *ledger.Case) map[string]string {
-	told := map[string]string{"counted": "", "resident": "", "pool": fewerMerges}
+	told := map[string]string{"counted": "", "resident": ""}
 	if n := ledger.Sized(c, "clickhouse_counted"); n > 0 {
 		told["counted"] = units.Amount(n)
 	}

@@ -23,7 +23,7 @@ var RAFT = program.Program{
 	Costs:    map[string]string{"efficient_attention": "Slower.", "lower_resolution": "Less fine detail."},
 	Remedies: ways("lower_resolution", "efficient_attention", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
 	Cards: []cause.Card{
-		paperPart("raft/all-pairs", []string{"in CorrBlock", "corr.py"}, cause.OversizedAllocation, "ran out while correlating all pixels of two frames[[ ({asked} in one piece)]]",
+		paperPart("raft/all-pairs", []string{"CorrBlock(fmap1", "CorrBlock.corr("}, cause.OversizedAllocation, "ran out while correlating all pixels of two frames[[ ({asked} in one piece)]]",
 			"The volume of all pairs has (width x height / 64) squared numbers of 4 bytes for each pair of frames; it exists twice while it is scaled, and a pyramid adds a third.",
 			"", "RAFT/core/corr.py", append(own("lower_resolution"), inPlace, cause.Cure{Fix: "efficient_attention"})...),
 	},

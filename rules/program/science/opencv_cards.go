@@ -18,7 +18,7 @@ var openCVCards = []cause.Card{
 	{
 		ID: "opencv/one-picture", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"alloc.cpp"}, If: matrixOf(1, onePicture),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM: memory was full before",
-		Means: "{asked} is a single picture or less, so it is only the last of many. Usual reasons: a loop keeps every frame or image in a list, the program runs several workers with a copy each, or others fill the RAM. A 32-bit Python ends at 2 GB, whatever the computer has.",
+		Means: "{asked} is a single picture or less, so it is only the last of many. Usual reasons: a loop keeps every frame or image in a list, the program runs several workers with a copy each, or others fill the RAM. A 32-bit program ends at 2 to 4 GB, whatever the computer has.",
 		Not:   "A smaller picture alone: the next thousand fill memory again.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", If: when.Not(inPython), Title: "Handle one frame at a time", Told: "Keep results, not pictures: write each out, or keep only the one before, if two are compared. A `cv::Mat` that is pushed into a vector keeps its pixels.", Cost: "some lines of code"},
@@ -55,7 +55,11 @@ var openCVCards = []cause.Card{
 func inPython(c *ledger.Case) bool { return len(ledger.Trace(c)) > 0 || c.Contains("cv2.error") }
 
 // sixtyFour is for Python alone.
-var sixtyFour = cause.Cure{Fix: calls.SixtyFour.Fix, If: when.All(calls.SixtyFour.If, inPython), Title: calls.SixtyFour.Title, Kind: calls.SixtyFour.Kind, Text: calls.SixtyFour.Text, Told: calls.SixtyFour.Told, Cost: calls.SixtyFour.Cost}
+var sixtyFour = func() cause.Cure {
+	cure := calls.SixtyFour
+	cure.If = when.All(cure.If, inPython)
+	return cure
+}()
 
 // onePicture is what a picture of 16 million pixels takes; absurd is more than
 // any.
@@ -79,5 +83,5 @@ func matrix(c *ledger.Case) map[string]string {
 		}
 	}
 	side := int64(math.Sqrt(float64(asked)/3)/100) * 100
-	return map[string]string{"picture": fmt.Sprintf("as of a colour picture of some %s x %s in 8 bit", ledger.Thousands(side), ledger.Thousands(side))}
+	return map[string]string{"picture": fmt.Sprintf("as large as a colour picture of some %s x %s in 8 bit", ledger.Thousands(side), ledger.Thousands(side))}
 }
