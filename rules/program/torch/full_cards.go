@@ -153,7 +153,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-		Means:    "{last}[[ {probably}]][[ {table}]][[ {trial}]]",
+		Means:    "{last}[[ {probably}]][[ {table}]] If a small input runs, its work is too large for this card; if that fails too, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
 		Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -163,7 +163,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on {its} {card} card",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It lacked {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.TooSmall, cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.ShrinkModel, cures.LessToo}, Figures: besides,
+		Later:    cures.Kept, Cures: []cause.Cure{cures.TooSmall, cures.EndListed, ownFirst, cures.LookAround, cures.LookFirst, cures.HalveStep, halveOld, cures.LastLayer, cures.CheaperTraining, cures.LessToo, cures.ShrinkModel}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -275,9 +275,6 @@ func besides(c *ledger.Case) map[string]string {
 	}
 	if d := room.LittleInTable(c); d != nil {
 		figures["table"] = "The pasted table shows " + d.Used.String() + " in use: when it was made, others held no more."
-	}
-	if figures["trial"] = ""; figures["kept"] == "" {
-		figures["trial"] = "If a small input runs, its work is too large for this card; if that fails too, the model is."
 	}
 	figures["last"] = "The " + c.Asked.String() + " that was refused is only the last of many requests."
 	if c.Asked.Bytes*8 > c.Total.Bytes {

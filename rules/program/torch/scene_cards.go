@@ -134,7 +134,7 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
-		Not:      "A larger card: {free} was free.", Figures: room.Elsewhere,
+		Not:      "[[{larger}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked, cures.LessBookedPictures,
 			{Fix: "empty_cache", If: func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB && !room.CountsOut(c) }, Title: "Give back the {slack} that PyTorch keeps unused", Cost: "slower", Told: "Before the part that fails.", Kind: "python", Text: "torch.cuda.empty_cache()"},

@@ -77,7 +77,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 }
 
 // whenItFails parts the causes by what only the reader knows.
-const whenItFails = "When it fails tells more. First steps: model or work too large. After many: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input. Evaluation: often `torch.no_grad()` is missing. Notebook: restart the kernel first."
+const whenItFails = "When it fails tells more. After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input. Evaluation: often `torch.no_grad()` is missing. Notebook: restart the kernel first."
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {

@@ -22,7 +22,10 @@ func CountsOut(c *ledger.Case) bool {
 
 // Elsewhere is what refuses memory that is free, by the system that it runs on.
 func Elsewhere(c *ledger.Case) map[string]string {
-	out := map[string]string{"elsewhere": "on Windows, RAM and page file used up (what lies on the card needs backing there); ", "settings": ""}
+	out := map[string]string{"elsewhere": "on Windows, RAM and page file used up (what lies on the card needs backing there); ", "settings": "", "larger": ""}
+	if c.Total.Bytes > 8*units.GiB { // a smaller card may be the next thing to be short of
+		out["larger"] = "A larger card: " + c.Free.String() + " was free."
+	}
 	switch {
 	case CountsOut(c):
 		out["elsewhere"] = "on Linux, a count at its end (maps or files of the process, many small pieces take many) or RAM that is full; "
