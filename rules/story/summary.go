@@ -67,6 +67,8 @@ func (t teller) refusedSentence() string {
 	}
 	asked += " more" + t.where()
 	switch {
+	case t.Reader.Work == "data" && t.F().Limit != nil: // its own limit: it asked nobody
+		return "It needed " + t.Asked.String() + " more" + t.where() + "."
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes && t.Free.String() == t.Asked.String():
 		return asked + " and was refused: no more than that was free."
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
@@ -119,14 +121,10 @@ func leadsOn(c *ledger.Case, at *fact.Code) bool {
 	return inner > farBelow
 }
 
-// farBelow is how many frames of libraries may lie between a line of one's own
-// and the failure for the line to say something.
-const farBelow = 8
-
 // unprintable: what would end the code that a line is shown as, or is not plain.
 func unprintable(r rune) bool { return r == '`' || r < ' ' || r > '~' }
 
-const longestLine, longestPlace = 72, 60
+const longestLine, longestPlace, farBelow = 72, 60, 8
 
 // plain drops what would end or begin markup.
 func plain(s string) string { return markup.Replace(s) }

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -8,10 +10,14 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// duckBound is bounded with what the refused piece and what is in use come to.
+// duckBound is bounded with half more than the limit, and with what the refused
+// piece and what is in use come to where that is above it.
 func duckBound(c *ledger.Case) map[string]string {
 	told, f := bounded(c), c.F()
-	if told["least"] = ""; f.ProcessUsed != nil && f.Requested != nil {
+	if told["raised"] = "12GB"; f.Limit != nil { // DuckDB's GB are powers of ten
+		told["raised"] = strconv.FormatInt((f.Limit.Bytes*3/2+1e9-1)/1e9, 10) + "GB"
+	}
+	if told["least"] = ""; f.ProcessUsed != nil && f.Requested != nil && f.Limit != nil && f.ProcessUsed.Bytes+f.Requested.Bytes > f.Limit.Bytes {
 		told["least"] = units.Amount(f.ProcessUsed.Bytes + f.Requested.Bytes)
 	}
 	return told
@@ -32,7 +38,7 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", If: tightLimit, Title: "Raise `memory_limit`", Told: "{limit} is little for one query: each thread holds blocks and read buffers that cannot spill. `SET memory_limit = '4GB';` if the machine or container has it.", Cost: "less for other programs"},
 				{Fix: "lower_num_workers", Title: "Use fewer threads, allow spilling", Kind: "config", Text: "SET threads = 2;\nSET preserve_insertion_order = false;\nSET temp_directory = '/tmp/duckdb_spill';", Cost: "Slower"},
-				{Fix: "raise_memory_limit", If: when.Not(tightLimit), Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '12GB';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
+				{Fix: "raise_memory_limit", If: when.Not(tightLimit), Title: "Raise `memory_limit`, if RAM is free", Told: "`SET memory_limit = '{raised}';`, up to 80 % of the RAM or of the container's limit (which old versions do not see). If the system then kills it, lower it to 50 %.", Cost: "Less for other programs"},
 				{Fix: "stream_dataset", Title: "Process the query in parts", Told: "`COPY (SELECT ...) TO 'out.parquet'` instead of a large result or `CREATE TABLE`; a join or aggregate by ranges of its key; fewer columns before a sort. JSON: `maximum_object_size` sets the size of its buffers.", Cost: "Some rewriting"},
 			},
 			Figures: duckBound,

@@ -114,7 +114,7 @@ func HiddenFraction(c *ledger.Case) cause.Finding {
 		// Small requests take a segment of 20 MiB; figures are rounded to 5 MiB. A
 		// request so large that any share refuses it tells of none.
 		if held*5 >= limit*4 && held <= limit && limit-held < f.Requested.Bytes+32*units.MiB {
-			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
+			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card, which is what a memory fraction does.", f.Free, f.Requested, percent), c.Failure.Line)
 		}
 	}
 	return cause.Nothing()
