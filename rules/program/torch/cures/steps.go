@@ -104,7 +104,7 @@ func lighter(c *ledger.Case, figures map[string]string) {
 		if c.Reader.Edits == "code" {
 			how = " (`model.half()` where a model is only used, " + half(c) + " in training)"
 		}
-		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, a GPU with more memory, or offloading to RAM, where the program has it (\"low VRAM\")."
+		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, a GPU with more memory, or offloading to RAM" + lowVRAM(c) + "."
 		if NarrowAlready(c) {
 			out["any_lighter"] = "It runs in 16 bit or less already, so take the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
 		}
@@ -112,6 +112,15 @@ func lighter(c *ledger.Case, figures map[string]string) {
 	for name, text := range out {
 		figures[name] = text
 	}
+}
+
+// lowVRAM is how programs call it, with the flag of the one that most such
+// messages come from, for cards that the flag is meant for.
+func lowVRAM(c *ledger.Case) string {
+	if !c.Total.Has() || c.Total.Bytes > 12*units.GiB || c.Reader.Edits == "code" {
+		return ", where the program has it (\"low VRAM\")"
+	}
+	return " (\"low VRAM\"; AUTOMATIC1111: `--medvram`)"
 }
 
 // half is 16 bit in training, in the PyTorch of its time.
