@@ -165,6 +165,8 @@ func (t teller) holders() string {
 		case p.ID != ledger.PartUnknown:
 		case m.Of == ledger.OfLimit:
 			name = "not in use"
+		case t.Root(fact.TorchAsync): // it does not count what it keeps
+			name = "driver, what its allocator keeps unused, and other programs"
 		case t.Free.Has():
 			name = "driver, libraries and other programs"
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
@@ -155,11 +156,11 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{last}[[ {probably}]][[ {table}]] If a small input runs, its work is too large for this card; if that fails too, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
-		Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, mostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
+		Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveModel, cures.HalveStep, halveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.LooseToo, cures.Lighter, cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/shared-card", Kinds: cures.Allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, cures.Ranked, clues.Pooled))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on {its} {card} card",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it: {outside}.[[ It lacked {short} at this moment, but the next step may need more.]] The message does not show whether its own part is mostly the model or mostly the batch.",
 		Not:      "{settings}.",

@@ -57,7 +57,7 @@ var figureCards = []cause.Card{
 		Sources: []string{allocatorSource, "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth"},
 	},
 	{
-		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard))),
+		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard, clues.Pooled))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]]",
@@ -77,7 +77,7 @@ var figureCards = []cause.Card{
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
-			cures.HalveStep, mostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
+			cures.HalveStep, cures.MostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
 			{Fix: "bigger_gpu", Title: "Or run it on a GPU with more memory", Cost: "money, or waiting", Told: "It needs more than {mine}: another machine, a rented one, or a notebook service."},
 			{Fix: "restart_session", Title: "To see at once what fits: turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. It then fails at once when {total} is full, instead of slowing down."},
 		}, Figures: over,
@@ -212,14 +212,6 @@ func fewOthers(c *ledger.Case) map[string]string {
 		out["few"] = "only " + c.Others.String() + " is outside it"
 	}
 	return out
-}
-
-// mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
-// itself and hardly anything else does.
-var mostlyComfyUI = cause.Cure{
-	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
-	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
 }
 
 // halfThere halves one large tensor.

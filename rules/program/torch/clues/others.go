@@ -44,6 +44,13 @@ func listedOthers(c *ledger.Case) cause.Finding {
 	return cause.Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, %s.", pid, units.Amount(most), f.Total, whose), c.Failure.Line)
 }
 
+// Pooled: cudaMallocAsync's message leaves out what its pool keeps unused
+// (c10/cuda/CUDAMallocAsyncAllocator.cpp), which may be all that seems to be
+// others' where the program with its request fills half of the card.
+func Pooled(c *ledger.Case) bool {
+	return c.Root(fact.TorchAsync) && c.Total.Has() && 2*(c.Mine.Bytes+ledger.Requested(c)) >= c.Total.Bytes
+}
+
 // unlistedOthers: total - free - this process leaves more than a context.
 func unlistedOthers(c *ledger.Case) cause.Finding {
 	f := c.F()
@@ -57,7 +64,7 @@ func unlistedOthers(c *ledger.Case) cause.Finding {
 	share := float64(rest) / float64(f.Total.Bytes)
 	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about %s is this program's own context.", c.Others, f.Total, f.Free, c.Mine, units.Amount(ledger.DriverContext))
 	switch {
-	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
+	case c.Root(fact.TorchAsync) && (share < 0.5 || Pooled(c)):
 		return cause.Seen(cause.Weak, why, c.Failure.Line)
 	case ledger.Crowded(c):
 		return cause.Seen(cause.Decisive, why, c.Failure.Line)

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/quote"
@@ -31,6 +32,14 @@ var beside = []cause.Card{
 			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
 		},
 		Figures: together, Sources: []string{cures.AllocatorSource},
+	},
+	{
+		ID: "pytorch/pool-uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(clues.Pooled, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, cures.OwnDoing...),
+		Headline: "ran out of memory on its {card} card",
+		Means:    "Its live tensors are {mine} ({mine%}). The message does not split the other {others}: this allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, CUDA itself takes 300 to 600 MiB, and other programs may hold a part.",
+		Not:      "`max_split_size_mb`: this allocator has no such setting.",
+		Cures:    []cause.Cure{cures.MostlyComfyUI, lessWork, cures.LookFirst, cures.ShrinkModel}, Figures: cures.Scene,
+		Sources: []string{"pytorch/c10/cuda/CUDAMallocAsyncAllocator.cpp"},
 	},
 	{
 		ID: "pytorch/no-figures-in-forward", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
