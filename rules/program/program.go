@@ -150,9 +150,10 @@ func (p *Program) Evidence() []fact.Proof {
 	var out []fact.Proof
 	add := func(words []string, hint bool) {
 		for _, word := range words {
-			beside := p.Beside[word]
-			for _, part := range beside {
-				beside = append(beside, windows(part)...)
+			var beside []string
+			for _, part := range p.Beside[word] {
+				part = strings.ToLower(strings.ReplaceAll(part, " ", "")) // as the text is that it is looked for in
+				beside = append(append(beside, part), windows(part)...)
 			}
 			for _, spelled := range Spelled(word) {
 				out = append(out, fact.Proof{Word: spelled, Program: p.Name, Hint: hint, Beside: beside})
