@@ -96,14 +96,14 @@ func allocatorStart(l *text.Log, at int, word string) int {
 func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	s := l.Squeezed()
 	limit := min(next, at+2600)
-	has := digrams.Of(s[max(start-4, 0):limit])
+	has := digrams.Of(s[max(start-24, 0):limit])
 	r := reader{l: l, s: s[:limit], has: &has, from: start, end: at}
 	var g fact.Figures
 	g.Requested = r.after("triedtoallocate")
 	g.Total = cmp.Or(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
 	g.Free = cmp.Or(r.after("ofwhich"), r.before("free;"), r.before("free)"))
 	g.Allocated = cmp.Or(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
-	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"))
+	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"), r.before("res")) // cut in that word
 	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
@@ -130,7 +130,7 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
 		return end
 	}
-	era(f, l, s[start:min(limit, end+420)], &has, end)
+	era(f, l, s[max(start-24, 0):min(limit, end+420)], &has, end) // with the exception's name
 	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s[max(start-4, 0):min(limit, end+420)], &has), Figures: g})
 	return end
 }
@@ -166,7 +166,7 @@ func era(f *fact.Facts, l *text.Log, message string, pairs *digrams.Set, at int)
 		era = "2.9"
 	case has("hasatotalcapacityof"):
 		era = "2.2"
-	case has("max_split_size_mb"):
+	case has("max_split_size_mb"), has("ifreserved"), has("cuda.outofmemoryerror"): // the exception since 1.13
 		era = "1.10"
 	case has("reservedintotalby"):
 		era = "1.4"

@@ -77,9 +77,9 @@ var plain = []sign{
 	{Extension, nil, []string{"_C.", "_ext.", "_backend.", "_cuda.", "cuda_lib."}},
 }
 
-// copying are signs of a copy in another type, where nothing else is said.
+// copying are signs of a copy in another type or order, where nothing else is said.
 var copying = []sign{
-	{Conversion, nil, []string{"torch.tensor(", "torch.Tensor(", "FloatTensor(", "DoubleTensor(", "LongTensor(", "torch.as_tensor(", "torch.from_numpy(", ".astype(", ".float()", ".double()", "np.array(", "np.asarray("}},
+	{Conversion, nil, []string{"torch.tensor(", "torch.Tensor(", "FloatTensor(", "DoubleTensor(", "LongTensor(", "torch.as_tensor(", "torch.from_numpy(", ".astype(", ".float()", ".double()", "np.array(", "np.asarray(", ".contiguous()"}},
 }
 
 // moving is the sign of a line that puts data on the card. It says so only where

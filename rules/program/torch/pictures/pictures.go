@@ -68,7 +68,7 @@ var (
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "pytorch/torch/utils/cpp_extension.py", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
 		},
 		{
-			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing, layer))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece: the card has {total}",
 			Means:    "The program held only {held} at that moment, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit floats, for example a matrix of {side} x {side}. Usual reasons: a whole data set or test set in one batch, an image or volume at full size, attention over too many tokens, all items compared with all, or (N, 1) broadcast with (N).",
 			Figures:  pieceFigures,
@@ -141,6 +141,9 @@ func nearlyNothing(c *ledger.Case) bool {
 	f := c.F()
 	return f.Allocated != nil && f.Total != nil && f.Allocated.Bytes*20 < f.Total.Bytes
 }
+
+// layer: the traceback shows which layer of a network it was.
+func layer(c *ledger.Case) bool { return operation.Is(operation.Convolution, operation.Upsampling)(c) }
 
 // hugePiece: one request of more than half the card.
 func hugePiece(c *ledger.Case) bool {
