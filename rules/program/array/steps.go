@@ -137,7 +137,7 @@ var NumPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},
-	Cards: slices.Concat(calls.CallCards, calls.NumPyCards),
+	Cards: slices.Concat(calls.NumPyShapeCards, calls.CallCards, calls.NumPyCards),
 }
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {

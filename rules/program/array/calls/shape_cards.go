@@ -1,0 +1,121 @@
+package calls
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// ShapeCards are about an array that a line of the reader's own makes by its
+// shape, before anything is in it.
+var ShapeCards = []cause.Card{
+	replayMemory("other/replay-memory", fact.PythonMemory),
+	{
+		ID: "other/memory-shape", Kinds: []fact.Kind{fact.PythonMemory}, If: func(c *ledger.Case) bool { return shaped(c) != nil }, Figures: shaped,
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM for one array (MemoryError)",
+		Means: "`{call}` makes one array of a given shape. The message has no size: it is the product of the shape times the bytes of its type (8 unless a `dtype` says less). A piece beyond free RAM and swap is refused at once, and so is one beyond `ulimit -v`, a job's limit or a 32-bit Python.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the shape, and lower what makes it large", Cost: "less at once", Told: "[[Likely: `{size}`. ]][[On the command line most likely `{option}`. ]]Smaller types help as well: float32 takes half of float64, uint8 an eighth."},
+			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Told: "`np.memmap(\"x.dat\", dtype=..., mode=\"w+\", shape=...)` in place of that call."},
+			PageFile, LookWhy, SwapBridge,
+		},
+		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.memmap.html"},
+	},
+}
+
+// NumPyShapeCards are the same where NumPy says what it asked for.
+var NumPyShapeCards = []cause.Card{replayMemory("numpy/replay-memory", fact.NumpyAlloc)}
+
+// replayMemory is about what an agent learns from, made whole at the start.
+func replayMemory(id string, kind fact.Kind) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{kind}, If: func(c *ledger.Case) bool { return replays(c) != nil }, Figures: replays,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "had no RAM for the replay memory[[: {asked}]]",
+		Means: "The line makes the whole replay memory at the start: steps kept x bytes of an observation. A million frames of 84 x 84 are 6.57 GiB as bytes and four times that as float32; next observations that are kept as well double it.",
+		Not:   "A smaller batch size, a larger graphics card: this is RAM.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Keep fewer steps[[: lower `{size}`]]", Told: "Half of them take half; begin with a tenth.[[ On the command line that is most likely `{option}`.]]", Cost: "often slower learning"},
+			{Fix: "half_precision", If: notBytes, Title: "Keep frames as bytes", Cost: "none", Told: "`dtype=np.uint8` takes a quarter of float32 and an eighth of float64, which `np.zeros` and `np.empty` make unless told; divide by 255 when a batch is read."},
+			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Kind: "python", Text: "np.memmap(\"replay.dat\", dtype=dtype, mode=\"w+\", shape=shape)   # in place of that call; dtype, shape: as in that line"},
+			PageFile, SwapBridge,
+		},
+		Sources: []string{"https://github.com/tambetm/simple_dqn/issues/14", "https://numpy.org/doc/stable/reference/generated/numpy.memmap.html"}, Solved: 1,
+	}
+}
+
+// shapeCall is a call that makes an array by its shape; counted a name that says
+// how many or how much.
+var (
+	shapeCall = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:np|numpy)\.(?:zeros|empty|ones|full)\(`) })
+	counted   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:(?:self|args|opt|opts|cfg|config|params|hparams|FLAGS)\.)?(?:\w*(?:capacity|size|count|num|max)\w*|n_\w+)\b`)
+	})
+)
+
+// shaped are the call of the failing line and what it counts by; nil for another
+// line.
+func shaped(c *ledger.Case) map[string]string {
+	frames := ledger.Trace(c)
+	if len(frames) == 0 {
+		return nil
+	}
+	last := frames[len(frames)-1]
+	call := shapeCall().FindString(last.Source)
+	if call == "" || !last.Own {
+		return nil
+	}
+	_, arguments, _ := strings.Cut(last.Source, call)
+	out := map[string]string{"call": strings.TrimSuffix(call, "("), "size": "", "option": ""}
+	for _, text := range []string{callers(frames), arguments} {
+		for _, name := range counted().FindAllString(text, -1) {
+			prefix, option, qualified := strings.Cut(name, ".")
+			switch {
+			case !qualified || prefix == "self":
+				out["size"] = name
+			default:
+				out["size"], out["option"] = name, "--"+option
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// callers are the lines of the reader's own that led to the last.
+func callers(frames []fact.Code) string {
+	var b strings.Builder
+	for _, f := range slices.Backward(frames[:len(frames)-1]) {
+		if f.Own {
+			b.WriteString(f.Source + "\n")
+		}
+	}
+	return b.String()
+}
+
+// replays are the same for a replay memory; nil for another array.
+func replays(c *ledger.Case) map[string]string {
+	out := shaped(c)
+	if out == nil {
+		return nil
+	}
+	frames := ledger.Trace(c)
+	words := strings.ToLower(callers(frames) + frames[len(frames)-1].File)
+	if !strings.Contains(words, "replay") && !strings.Contains(words, "buffer(") {
+		return nil
+	}
+	if out["asked"] = ""; c.Asked.Has() {
+		out["asked"] = c.Asked.String()
+	}
+	return out
+}
+
+// notBytes: the failing line does not make bytes already.
+func notBytes(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f == nil || !strings.Contains(f.Source, "uint8")
+}
