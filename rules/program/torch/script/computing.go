@@ -100,10 +100,10 @@ var computing = []cause.Card{
 		Sources: []string{"pytorch/torch/nn/parameter.py", "https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html"},
 	},
 	{
-		ID: "pytorch/ddp-buckets", Kinds: cures.Refused, Said: []string{"in _ddp_init_helper", "dist.Reducer(", "dist._broadcast_coalesced("}, If: when.All(cures.OnOneCard, cures.OwnCard),
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "pytorch/ddp-buckets", Kinds: cures.Refused, Said: []string{"in _ddp_init_helper", "dist.Reducer(", "dist._broadcast_coalesced("}, If: when.All(cures.OnOneCard, when.Any(cures.OwnCard, asMuchAgain)),
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while DDP wrapped the model",
-		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ This program held {mine} of {total} before.]]",
+		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ This program held {mine} of {total} before.]][[ {beside}]]",
 		Not:      "A smaller batch, more GPUs: DDP copies the model to each. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that sets none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
@@ -112,7 +112,7 @@ var computing = []cause.Card{
 			{Fix: "half_precision", If: when.Not(cures.NarrowAlready), Title: "Or hold the weights in bfloat16", Cost: "a less exact optimizer", Told: "`model.to(torch.bfloat16)` before the wrap halves weights, gradients and buckets; cards before Ampere (V100, T4) compute it slowly."},
 			{Fix: "bigger_gpu", Title: "Or use GPUs with more memory", Cost: "money, or waiting", Told: "After the buckets come the optimizer's state and the activations."},
 		},
-		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
+		Figures: besideBuckets, Sources: []string{"pytorch/torch/nn/parallel/distributed.py", "pytorch/torch/csrc/distributed/c10d/reducer.cpp"},
 	},
 	{
 		ID: "pytorch/result-moved", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, operation.Is(operation.Moving), func(c *ledger.Case) bool {
@@ -280,6 +280,29 @@ func ofSamples(c *ledger.Case) bool {
 // mayShare: the message leaves more of the card to others than a context takes.
 func mayShare(c *ledger.Case) bool {
 	return !c.Total.Has() || !c.Free.Has() || !c.Mine.Has() || c.Total.Bytes-c.Free.Bytes-c.Mine.Bytes > units.GiB
+}
+
+// asMuchAgain: the request is what the program holds: before DDP has run a step,
+// its only bucket is as large as all parameters (bucket_size_limits in
+// torch/nn/parallel/distributed.py).
+func asMuchAgain(c *ledger.Case) bool {
+	return !ledger.Roomy(c) && !cures.SlackWouldDo(c) && ledger.Near(c.Asked.Bytes, c.Mine.Bytes, c.Mine.Bytes/8)
+}
+
+// besideBuckets says what else there is on the card.
+func besideBuckets(c *ledger.Case) map[string]string {
+	out := cures.Scene(c)
+	out["beside"] = ""
+	if asMuchAgain(c) {
+		out["beside"] = "The {asked} is as much again as the weights: one bucket for all gradients."
+	}
+	if ledger.Crowded(c) {
+		out["beside"] = strings.TrimSpace(out["beside"] + " {others} of the card is held outside it: another run, or ranks that took the wrong card.")
+	}
+	for name, value := range map[string]string{"{asked}": c.Asked.String(), "{others}": c.Others.String()} {
+		out["beside"] = strings.ReplaceAll(out["beside"], name, value)
+	}
+	return out
 }
 
 // bareLoss: the line of PyTorch's own that computes a loss over classes stands

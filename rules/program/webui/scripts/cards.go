@@ -207,5 +207,28 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 })
 
+// besideDDP says what others hold of the card.
+func besideDDP(c *ledger.Case) map[string]string {
+	if !ledger.Crowded(c) {
+		return map[string]string{"elsewhere": ""}
+	}
+	return map[string]string{"elsewhere": c.Others.String() + " of this card is held outside the program: another run, or ranks that took the wrong card."}
+}
+
+// kohyaDDP speaks on cards that others use as well.
+var kohyaDDP = cause.Card{
+	ID: "kohya/ddp", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"in _ddp_init_helper", "dist.Reducer("}, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
+	Headline: "ran out of graphics memory while it prepared training on several cards",
+	Means:    "DDP puts the whole model on every card and makes buckets as large as all gradients before the first step[[: {asked} here, with {mine} in use]]. For all weights of SD 1.5's UNet that is 3.2 GiB at 32 bit, of SDXL's 9.6; AdamW's state, twice as much, comes in the first step.[[ {elsewhere}]]",
+	Figures:  besideDDP,
+	Not:      "A smaller batch or resolution: no step has run. More cards: each holds all of it.",
+	Cures: []cause.Cure{
+		{Fix: "use_lora", Title: "Train a LoRA", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth or Finetuning): its gradients are some 10 to 200 MB.", Cost: "Slightly less faithful."},
+		{Fix: "mixed_precision", Title: "Hold weights and gradients at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or later; before it `--mixed_precision fp16 --full_fp16`, which can diverge."},
+		{Fix: "kill_stale_process", Title: "Check that each rank has a card of its own", Told: "`nvidia-smi` while it starts: one process a card, and none of an earlier run. `accelerate launch --num_processes` is the number of cards, `--gpu_ids` which.", Cost: "Free."},
+	},
+	Sources: []string{"pytorch/torch/nn/parallel/distributed.py", kohyaCode + "library/train_util.py"},
+}
+
 // tunesSDXL: sdxl_train.py, which alone of these has a fused backward pass.
 func tunesSDXL(c *ledger.Case) bool { return c.Near("sdxl_train.py") }

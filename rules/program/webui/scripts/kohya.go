@@ -3,6 +3,8 @@
 package scripts
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -59,7 +61,7 @@ var Kohya = program.Program{
 		"use_lower_quant":        kohya("--fp8_base"),
 		"use_smaller_model":      step.Paste("text", "Train on a smaller base: SD 1.5 instead of SDXL, SDXL instead of FLUX."),
 	},
-	Cards: kohyaCards,
+	Cards: slices.Concat([]cause.Card{kohyaDDP}, kohyaCards),
 }
 
 var kohyaTraining = []cause.Remedy{
