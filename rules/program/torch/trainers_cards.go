@@ -191,4 +191,12 @@ var axolotlCards = []cause.Card{
 		},
 		Sources: []string{"axolotl/docs/multi-gpu.qmd", "axolotl/docs/optimizations.qmd"},
 	},
+	{
+		ID: "axolotl/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Among: append([]string{cause.TrainingStateTooLarge, cause.LeakedProcess}, ownDoing...),
+		Means: "The message is the driver's and has no figures: the card was full, by this training or by something else. Without DeepSpeed ZeRO-3 or FSDP every card holds the whole model.", Not: "`PYTORCH_CUDA_ALLOC_CONF`: the refusal was the driver's.",
+		Cures: []cause.Cure{
+			{Fix: "use_lora", Title: "Train a QLoRA, with short rows", Told: "In the YAML; keys that stand there already get these values:", Kind: "config", Text: "adapter: qlora\nload_in_4bit: true\nsequence_len: 2048\nmicro_batch_size: 1\ngradient_checkpointing: true", Cost: "Long samples are cut or dropped."},
+			{Fix: "shard_training", Title: "With several cards: shard the model over them", Told: "`deepspeed: deepspeed_configs/zero3_bf16.json` (with offload to RAM: zero3_bf16_cpuoffload_all.json), or FSDP.", Cost: "Slower steps."}, cures.LookFirst,
+		}, Sources: []string{"axolotl/docs/multi-gpu.qmd"},
+	},
 }

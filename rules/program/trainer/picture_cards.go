@@ -125,6 +125,11 @@ var aiToolkitCards = []cause.Card{
 		"Steps of the largest resolution bucket decide: with [512, 768, 1024] some steps can fit and others not. Newer releases skip a batch and give up after three in a row.",
 		"", "ai-toolkit/jobs/process/BaseSDTrainProcess.py",
 		cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "use_lower_quant"}),
+	{
+		ID: "ai-toolkit/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Among: []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.LeakedProcess, cause.HostMemory},
+		Means: "The message is the driver's and has no figures: graphics memory was full, or the RAM (on Windows with its page file) that offloaded layers and pinned memory take.",
+		Cures: []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, {Fix: "raise_pagefile", If: (*ledger.Case).Windows}, lookFirst, {Fix: "lower_resolution"}}, Sources: []string{"ai-toolkit/toolkit/config_modules.py"},
+	},
 }
 
 var diffusersTrainCards = []cause.Card{
