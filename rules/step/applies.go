@@ -22,7 +22,7 @@ var placeholders = []Fill{
 	{"MODEL", "the folder or repository that you load"},
 	{"MODELNAME", "your model's name, as `ollama list` shows it"},
 	{"model.gguf", "your model file"},
-	{"IMAGE", "the image that you run"},
+	{"IMAGE", "the image that you run"}, {"VIDEO", "your video file"},
 	{"SERVICE", "the service in your compose file"},
 	{"POD", "the pod's name (`kubectl get pods`)"},
 	{"PROMPT", "what you asked, in quotes"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -127,7 +128,8 @@ var RefusedCards = []cause.Card{
 		Means:    "The line makes a new tensor from an array in system memory. The source stays beside it, and a change of type makes one more copy. {numbers}[[ {each}]]",
 		Not:      "[[{swap}]]", Figures: layerFigures,
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Convert one sample at a time instead of the whole array", Cost: "a few lines", Told: "`torch.from_numpy` shares the array instead of copying it. If the array is float64, make it as float32.", Kind: "python", Text: "x = torch.from_numpy(array)    # the array's own memory; torch.tensor and FloatTensor copy\n# in the data set's __getitem__:  return x[i].float()"},
+			{Fix: "lower_resolution", If: wholeVideo, Title: "Take a shorter piece of the video, or smaller frames", Cost: "the pieces have to be joined; or detail", Told: "All frames go into one tensor: half the length takes half of it, half the width and height a quarter, before what comes next needs its own. This cuts a video into pieces of about 20 seconds; an option of the program's for the size of frames does the other.", Kind: "shell", Text: "ffmpeg -i VIDEO -c copy -f segment -segment_time 20 -reset_timestamps 1 part%02d.mp4"},
+			{Fix: "stream_dataset", If: when.Not(wholeVideo), Title: "Convert one sample at a time instead of the whole array", Cost: "a few lines", Told: "`torch.from_numpy` shares the array instead of copying it. If the array is float64, make it as float32.", Kind: "python", Text: "x = torch.from_numpy(array)    # the array's own memory; torch.tensor and FloatTensor copy\n# in the data set's __getitem__:  return x[i].float()"},
 			{Fix: "lower_resolution", If: when.Not(smallEnoughForSwap), Title: "Use less of the data, or keep it on disk", Cost: "detail, or slower reading", Told: "Use fewer samples or frames, a lower resolution, or a part of the rows. On disk: fill `np.lib.format.open_memmap(path, mode=\"w+\", dtype=np.float16, shape=shape)` in pieces and read it with `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "raise_pagefile", If: when.All(saysWindows, smallEnoughForSwap), Title: "Enlarge the page file", Cost: "slow while it is used; a restart", Told: "Windows gives out at most RAM plus page file: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory."},
 			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If much is available, a limit refused: `ulimit -v`, strict overcommit, the container's or job's. If little is, release earlier copies (`del`), close the largest programs, or add RAM or swap.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
@@ -176,6 +178,18 @@ var RefusedCards = []cause.Card{
 		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
 	},
 	{
+		ID: "pytorch/cpu-ranks", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"closing signal SIGTERM", "torch.distributed.elastic", "Setting ds_accelerator"}, Unsaid: []string{"in __getitem__"}, If: when.All(when.Root(fact.CPUAlloc), nothingKept, when.Not(largeInRAM), when.Not(saysWindows)), Figures: hostFigures,
+		Headline: "was refused {asked} of system memory (RAM) in a job of several ranks",
+		Means:    "RAM and swap are used up, or a limit forbids more; {asked} is only the piece that was refused. Each rank is a process with its own RAM: where every one of them loads the whole model before it is split or moved to its card, the machine needs the weights times the ranks (70 billion parameters: 130 GiB each in 16 bit). It is not the graphics cards' memory.",
+		Not:      "A smaller batch, DeepSpeed's offload to the CPU: the one is on the cards, the other takes more RAM.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Let the weights be split while they load", Cost: "none", Told: "DeepSpeed ZeRO-3 with transformers does, if the `TrainingArguments` (or `HfDeepSpeedConfig`) exist before `from_pretrained` and no `device_map` or `low_cpu_mem_usage` is given; FSDP: `cpu_ram_efficient_loading: true` in accelerate's config. Load in 16 bit, not 32."},
+			{Fix: "lower_num_workers", Title: "Start fewer ranks on this machine, to be sure", Cost: "slower", Told: "If half of them run (`torchrun --nproc_per_node 4`), RAM is what is short; `watch free -h` while it loads shows it fill up. `num_workers=0` of the data loaders leaves some more."},
+			{Fix: "raise_memory_limit", Title: "Check RAM and limits, and raise what is short", Cost: "free", Told: "`ulimit -v` should print unlimited, in a container `/sys/fs/cgroup/memory.max` the machine's RAM.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
+		},
+		Sources: []string{cpuAllocator, "https://huggingface.co/docs/transformers/deepspeed", "https://huggingface.co/docs/accelerate/usage_guides/fsdp", "https://github.com/QwenLM/Qwen/issues/852"},
+	},
+	{
 		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
 		Means:    "RAM and swap are used up, or a limit forbids more: `ulimit -v`, strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when memory had been returned.]] {asked} is only the piece that was refused. It is system memory, not the graphics card's.",
@@ -186,6 +200,13 @@ var RefusedCards = []cause.Card{
 		},
 		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
 	},
+}
+
+// wholeVideo: the failing lines are about the frames of a video.
+func wholeVideo(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return f.Own && (strings.Contains(f.Source, "frames") || strings.Contains(f.Source, "video"))
+	})
 }
 
 // hostFigures are what a table of the log shows of RAM.
