@@ -31,9 +31,7 @@ func Spellings(f fix.Fix) []Spelling {
 }
 
 // unknown is a case of which nothing is known.
-func unknown() *ledger.Case {
-	return &ledger.Case{Facts: &fact.Facts{}, Phase: "unknown"}
-}
+func unknown() *ledger.Case { return &ledger.Case{Facts: &fact.Facts{}, Phase: "unknown"} }
 
 // Card returns what is known of a message by its ID (PROGRAM/WHAT), and how its
 // program is written; nil if there is no such card.

@@ -68,6 +68,4 @@ func (d disguise) read(m text.Message) int {
 // nothingElseFailed: the log has no failure that would explain it.
 func nothingElseFailed(m text.Message) bool { return len(m.Facts.Failures) == 0 }
 
-func not(guard text.Guard) text.Guard {
-	return func(m text.Message) bool { return !guard(m) }
-}
+func not(guard text.Guard) text.Guard { return func(m text.Message) bool { return !guard(m) } }

@@ -16,9 +16,7 @@ func Before(text string, within int) Guard {
 }
 
 // Beside holds where one of some stands anywhere: see [Message.Mentions].
-func Beside(texts ...string) Guard {
-	return func(m Message) bool { return m.Mentions(texts...) }
-}
+func Beside(texts ...string) Guard { return func(m Message) bool { return m.Mentions(texts...) } }
 
 // When reads where one of the guards holds.
 func When(read func(Message) int, guards ...Guard) func(Message) int {

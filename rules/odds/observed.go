@@ -33,9 +33,7 @@ type observer struct {
 	seen []Feature
 }
 
-func (o *observer) add(group, value string) {
-	o.seen = append(o.seen, Feature{group, value})
-}
+func (o *observer) add(group, value string) { o.seen = append(o.seen, Feature{group, value}) }
 
 func (o *observer) when(holds bool, group, value string) {
 	if holds {
