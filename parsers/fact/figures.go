@@ -179,7 +179,9 @@ type field struct {
 	count **Count
 }
 
-func (p field) stated() bool { return p.size != nil && *p.size != nil || p.count != nil && *p.count != nil }
+func (p field) stated() bool {
+	return p.size != nil && *p.size != nil || p.count != nil && *p.count != nil
+}
 
 // value is a stated figure; sizes of machines are exact in a float64.
 func (p field) value() float64 {

@@ -34,7 +34,9 @@ func Not(cond func(*ledger.Case) bool) func(*ledger.Case) bool {
 }
 
 // In holds for failures in a phase.
-func In(phase string) func(*ledger.Case) bool { return func(c *ledger.Case) bool { return c.Phase == phase } }
+func In(phase string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Phase == phase }
+}
 
 // Set holds where the log shows a value of a setting that begins so.
 func Set(name, value string) func(*ledger.Case) bool {

@@ -393,11 +393,3 @@ func autocast(c *ledger.Case) string {
 	}
 	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient"
 }
-
-// MostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
-// itself and hardly anything else does.
-var MostlyComfyUI = cause.Cure{
-	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
-	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
-}

@@ -39,3 +39,11 @@ var LooseToo = cause.Cure{
 		return clues.LiveFills(c) && !SplitEra(c) && c.Shortfall.Has() && c.Slack.Bytes > c.Shortfall.Bytes && c.Slack.Bytes*2 > units.GiB
 	}, Told: "`export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` may let this request through; the next one needs room too.",
 }
+
+// MostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
+// itself and hardly anything else does.
+var MostlyComfyUI = cause.Cure{
+	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
+	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
+	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+}
