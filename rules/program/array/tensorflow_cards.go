@@ -49,18 +49,32 @@ const weightProduct = "_grad/MatMul_1"
 func beforeKeras2(c *ledger.Case) bool { return c.Near(sessionWords...) }
 
 // sessionWords stand in tracebacks of a session, which TensorFlow 2 has no more.
-var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train("}
+var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train(", "[T=DT_FLOAT", "[T=DT_HALF"} // ops were written out up to 1.12
 
 // stepCard is about a tensor of a step that found the pool full.
 func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample), sizedAtLeast(1)), Said: said, Unsaid: unsaid,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures, Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means: "The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.",
+		Means: "The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.[[ {tiny}]]",
 		Not:   "Memory growth: it changes when memory is taken, not how much.",
-		Cures: cures, Sources: sources,
+		Cures: slices.Concat([]cause.Cure{kernelsFirst}, cures), Sources: sources,
 	}
 }
+
+// kernelsFirst is for a piece so small that the card was full before this model.
+var kernelsFirst = cause.Cure{Fix: "kill_stale_process", If: tinyPiece, Title: "Free the card first, and try again", Cost: "free", Told: "End other Python processes that it lists, shut down the kernels of other notebooks, restart your own. Several that share it: `TF_FORCE_GPU_ALLOW_GROWTH=true` before the start of each.", Kind: "shell", Text: "nvidia-smi"}
+
+// tinyPiece: far less than any card has; a pool whose table is printed says more.
+func tinyPiece(c *ledger.Case) bool {
+	return ledger.Requested(c) < 8*units.MiB && c.F().Limit == nil && len(ledger.Trace(c)) == 0
+}
+
+// threeSides: samples, a length and a width, no picture.
+func threeSides(c *ledger.Case) bool { return len(calls.Sides(c)) == 3 }
+
+// shorter is for what has a length.
+var shorter = cause.Cure{Fix: "lower_context", If: threeSides, Title: "Use shorter or fewer rows", Cost: "what is cut is lost", Told: "The second number of the shape is the length, if this is text or a series: half of it takes half of this tensor and a quarter of attention. Cut the longest samples, by the script's own option (such as `max_seq_length`); points, neighbours or windows likewise."}
 
 var tensorFlowCards = []cause.Card{
 	{
@@ -118,7 +132,8 @@ var tensorFlowCards = []cause.Card{
 	firstLayerCard,
 	stepCard("tensorflow/oom-session", sessionWords, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
-		{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},
+		shorter,
+		{Fix: "lower_resolution", If: when.Not(threeSides), Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations; or half the points, neighbours or length, by the program's own setting.", Cost: "Detail"},
 		{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small runs in variables, and give their mean to `apply_gradients` (`compute_gradients` returns them).", Cost: "Slower"},
 		lookBeside,
 	}),
@@ -130,7 +145,8 @@ var tensorFlowCards = []cause.Card{
 	stepCard("tensorflow/oom-tensor", []string{"OOM when allocating tensor"}, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, or `batch_size` in a config.", Cost: "Slower per sample"},
 		{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
-		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height, or smaller patches of a volume, is a quarter or less of the activations; half the length of an attention is a quarter of its matrices.", Cost: "Detail"},
+		shorter,
+		{Fix: "lower_resolution", If: when.Not(threeSides), Title: "Use smaller images or shorter sequences", Told: "Half the width and height, or smaller patches of a volume, is a quarter or less of the activations; half the length of an attention is a quarter of its matrices.", Cost: "Detail"},
 	}),
 	{
 		ID: "tensorflow/one-sample", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, oneSample), Figures: sampleFigures,
@@ -290,7 +306,10 @@ func poolFigures(c *ledger.Case) map[string]string {
 // tensorFigures take the batch from the shape of the tensor.
 func tensorFigures(c *ledger.Case) map[string]string {
 	out := poolFigures(c)
-	out["batch"], out["each"], out["halved"], out["pool"] = "", "", "", "TensorFlow's share of the card"
+	out["batch"], out["each"], out["halved"], out["pool"], out["tiny"] = "", "", "", "TensorFlow's share of the card", ""
+	if tinyPiece(c) {
+		out["tiny"] = "So small a piece fails only on a card that is full already: look there first."
+	}
 	if x, ok := c.Fact("tf_share"); out["used"] != "" {
 		out["pool"] = "the " + c.F().Limit.String() + " that TensorFlow may take (" + out["used"] + " in use)"
 	} else if ok && x.Size != nil {
