@@ -153,6 +153,8 @@ func AmountWithin(bytes, within int64) string {
 	switch {
 	case abs >= TiB && abs < 1024*TiB:
 		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
+	case abs >= GiB && within >= GiB/4: // stated without decimals
+		return amount(bytes, GiB, 0, " GiB")
 	case abs >= GiB || within >= MiB && abs >= GiB/100:
 		return amount(bytes, GiB, 2, " GiB")
 	case abs >= 10*MiB:

@@ -84,10 +84,10 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory (Chainer): {asked} more did not fit",
-		Means: "The activations of all layers stay on the card until the backward pass; they grow with the batch and the size of a sample. If epochs ran before, a step fits, and something was added up since: the pool keeps blocks of other sizes, or results are kept.[[ This process's pool held {mine}.]]",
+		Means: "The activations of all layers stay on the card until the backward pass; they grow with the batch and the size of a sample. If epochs ran before, a step fits, and something was added up since: the pool keeps blocks of other sizes, or results are kept.[[ {pool}]]", Figures: chainerPool,
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", If: pythonTwo, Title: "Leave Python 2.7, and update CuPy and Chainer", Told: "CuPy 7 and Chainer 7 need Python 3.5; what runs on 2.7 is 6 at most and has no fixes any more. In between, `cupy.get_default_memory_pool().free_all_blocks()` after each epoch gives back what the pool only keeps.", Cost: "Half a day"},
-			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`--batchsize` of Chainer's examples, otherwise the size given to the iterator (`SerialIterator(train, 8)`).", Cost: "Slower; perhaps another learning rate"},
+			{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "The script's own option (`-b`; `--batchsize` or `--batch-size`), otherwise the size given to the iterator (`SerialIterator(train, 8)`).", Cost: "Slower; perhaps another learning rate"},
 			{Fix: "empty_cache", If: when.All((*ledger.Case).Training, when.Not(pythonTwo)), Title: "If epochs ran before: empty the pool after each", Kind: "python", Text: "cupy.get_default_memory_pool().free_all_blocks()   # after each epoch", Told: "And keep numbers of the loss, not the variable (`float(loss.array)`).", Cost: "A little time"},
 			{Fix: "lower_resolution", Title: "Use smaller samples", Told: "Half the width and height of an image is a quarter of the activations; shorter sequences save at least in proportion.", Cost: "Detail"},
 			{Fix: "mixed_precision", If: when.Not(pythonTwo), Title: "Turn on mixed precision", Told: "Chainer 6 and later: set the environment variable `CHAINER_DTYPE` to `mixed16` (`export` on Linux, `set` on Windows); nearly half of the activations.", Cost: "Fast on newer cards only"},
@@ -252,4 +252,17 @@ func poolTaken(c *ledger.Case) map[string]string {
 // pythonTwo: the traceback leads through an installation of Python 2.7.
 func pythonTwo(c *ledger.Case) bool {
 	return slices.ContainsFunc(ledger.Trace(c), func(x fact.Code) bool { return strings.Contains(x.File, "python2.7") })
+}
+
+// chainerPool is what the pool held. The wording of CuPy before 7 counts the
+// request in (cupy/cuda/memory.pyx: total = size + self.total_bytes()).
+func chainerPool(c *ledger.Case) map[string]string {
+	held := c.F().Allocated
+	switch {
+	case held == nil:
+		return map[string]string{"pool": ""}
+	case c.Contains("out of memory to allocate") && held.Bytes > ledger.Requested(c):
+		return map[string]string{"pool": "This process's pool held " + units.Amount(held.Bytes-ledger.Requested(c)) + "; the total in the message counts the request in, and is not the card's size."}
+	}
+	return map[string]string{"pool": "This process's pool held " + units.Amount(held.Bytes) + "."}
 }

@@ -62,20 +62,6 @@ func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cau
 	}
 }
 
-// kernelsFirst is for a piece so small that the card was full before this model.
-var kernelsFirst = cause.Cure{Fix: "kill_stale_process", If: tinyPiece, Title: "Free the card first, and try again", Cost: "free", Told: "End other Python processes that it lists, shut down the kernels of other notebooks, restart your own. Several that share it: `TF_FORCE_GPU_ALLOW_GROWTH=true` before the start of each.", Kind: "shell", Text: "nvidia-smi"}
-
-// tinyPiece: far less than any card has; a pool whose table is printed says more.
-func tinyPiece(c *ledger.Case) bool {
-	return ledger.Requested(c) < 8*units.MiB && c.F().Limit == nil && len(ledger.Trace(c)) == 0
-}
-
-// threeSides: samples, a length and a width, no picture.
-func threeSides(c *ledger.Case) bool { return len(calls.Sides(c)) == 3 }
-
-// shorter is for what has a length.
-var shorter = cause.Cure{Fix: "lower_context", If: threeSides, Title: "Use shorter or fewer rows", Cost: "what is cut is lost", Told: "The second number of the shape is the length, if this is text or a series: half of it takes half of this tensor and a quarter of attention. Cut the longest samples, by the script's own option (such as `max_seq_length`); points, neighbours or windows likewise."}
-
 var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/cpu-batch", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool {

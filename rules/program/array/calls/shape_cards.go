@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ShapeCards are about an array that a line of the reader's own makes by its
@@ -29,7 +30,25 @@ var ShapeCards = []cause.Card{
 }
 
 // NumPyShapeCards are the same where NumPy says what it asked for.
-var NumPyShapeCards = []cause.Card{replayMemory("numpy/replay-memory", fact.NumpyAlloc)}
+var NumPyShapeCards = []cause.Card{
+	replayMemory("numpy/replay-memory", fact.NumpyAlloc),
+	{
+		ID: "numpy/graph-densified", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: densify, If: when.All(large, squareShape), Unsaid: Joined(oneHot, allDist), Figures: callFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a sparse matrix of all pairs made dense[[: {asked}]]",
+		Means: "`toarray` or `todense` writes out all zeros[[: {n} rows and as many columns]], as of a graph's adjacency or of similarities. The sparse matrix stores only the pairs that exist.",
+		Not:   "More RAM, a smaller type alone: with twice the nodes it is four times as much.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Ways: []cause.Way{
+				{For: "SciPy, networkx", Text: "`A @ X` and sums take the sparse matrix; `networkx.to_scipy_sparse_array(G)` makes one"},
+				{For: "DGL", Text: "`khop_adj` is always dense; for one hop `graph.adj_external(scipy_fmt=\"csr\")` has the same (before 1.0 `graph.adj(scipy_fmt=\"csr\")`)"},
+				{For: "PyTorch", Text: "`torch.sparse.mm(A, X)`, or a graph library's message passing"},
+			}},
+			{Fix: "stream_dataset", Title: "Make a block of rows dense at a time", Cost: "some rewriting", Kind: "python", Text: "for i in range(0, A.shape[0], 1024):   # A: the sparse matrix, in csr format\n    block = A[i:i + 1024].toarray()"},
+			{Fix: "lower_resolution", Title: "If a network needs it whole: train on parts of the graph", Cost: "noisier gradients", Told: "Sampled neighbours (DGL `NeighborSampler`, PyG `NeighborLoader`) or subgraphs of some thousand nodes."},
+		},
+		Sources: []string{"scipy/sparse/_base.py", "dgl/python/dgl/transforms/functional.py", "https://github.com/dmlc/dgl/issues/4121"}, Solved: 1,
+	},
+}
 
 // replayMemory is about what an agent learns from, made whole at the start.
 func replayMemory(id string, kind fact.Kind) cause.Card {
@@ -118,4 +137,10 @@ func replays(c *ledger.Case) map[string]string {
 func notBytes(c *ledger.Case) bool {
 	f := ledger.OwnFrame(c)
 	return f == nil || !strings.Contains(f.Source, "uint8")
+}
+
+// squareShape: the array has as many rows as columns.
+func squareShape(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) == 2 && s[0] == s[1]
 }
