@@ -42,7 +42,7 @@ var OpenMM = program.Program{
 var Isaac = program.Program{
 	Name: "isaac", Shown: "Isaac Gym / Isaac Lab", Work: "science", Edits: "flags", Language: "python",
 	Sources:  program.Sources{"IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py": "--num_envs --headless"},
-	Proofs:   []string{"isaacgym/", "isaacgymenvs", "isaaclab", "omni.isaac", "PxgCudaDeviceMemoryAllocator", "carb.gym.plugin", "omni.physx"},
+	Proofs:   []string{"isaacgym/", "isaacgymenvs", "isaaclab", "omni.isaac", "PxgCudaDeviceMemoryAllocator", "carb.gym.plugin", "omni.physx", "--sim_device", "--rl_device"},
 	Titles:   map[string]string{"lower_batch_size": "Fewer environments", "limit_framework_preallocation": "Smaller PhysX buffers", "lower_resolution": "Smaller or fewer cameras"},
 	Costs:    map[string]string{"lower_batch_size": "Fewer samples per step; more steps.", "limit_framework_preallocation": "Contacts are lost if they are too small.", "lower_resolution": "Detail of the images."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "limit_framework_preallocation", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),

@@ -3,6 +3,7 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 var gromacsCards = []cause.Card{
@@ -52,4 +53,16 @@ var isaacCards = []cause.Card{{
 		look,
 	},
 	Sources: []string{"https://github.com/isaac-sim/IsaacGymEnvs/issues/256", "https://github.com/Improbable-AI/walk-these-ways/issues/20", "https://github.com/isaac-sim/IsaacGymEnvs/issues/45"}, Solved: 1,
+}, {
+	ID: "isaac/update", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return c.In("isaac") && !ledger.Crowded(c) && !ledger.Roomy(c) },
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] beside its simulation",
+	Means: "The simulator (whose buffers do not show in PyTorch's figures), the steps of all environments and one minibatch of the update share the card. The update works on environments x steps / minibatches samples at once, and keeps all activations of them for the backward pass.",
+	Not:   "`empty_cache()`: it frees only what no tensor uses.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Fewer environments, or more minibatches", Told: "Half of the environments: `--num_envs` (IsaacGymEnvs: `num_envs=` at the end of the command). If only the update fails: twice the minibatches in the algorithm's config (`num_mini_batches`, `nminibatches`; rl_games: half the `minibatch_size`).", Cost: "Slower or noisier learning"},
+		{Fix: "expandable_segments", If: func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes*2 > ledger.Requested(c) }, Cost: "None"},
+		{Fix: "lower_resolution", Title: "Smaller observations", Told: "Fewer points of a point cloud, smaller or fewer cameras: they are kept for every environment and step.", Cost: "Detail"},
+		look,
+	},
+	Sources: []string{"rl_games/README.md", "https://github.com/hyperplane-lab/RLAfford/issues/5"},
 }}

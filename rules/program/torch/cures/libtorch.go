@@ -52,8 +52,10 @@ func compiledFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// configIn is the first name of a configuration's file in a text, "" for none.
+// configIn is the name of the only configuration's file in a text, "" for none and
+// for several: the batch size stands in one of them.
 func configIn(text string) string {
+	only := ""
 	for word := range strings.FieldsSeq(text) {
 		_, value, found := strings.Cut(word, "=")
 		if !found {
@@ -61,10 +63,13 @@ func configIn(text string) string {
 		}
 		name := path.Base(strings.Trim(value, "\"',:()"))
 		if end := path.Ext(name); slices.Contains([]string{".yaml", ".yml", ".toml", ".cfg"}, end) && strings.Trim(name, letters) == "" && len(name) < 60 {
-			return name
+			if only != "" && only != name {
+				return ""
+			}
+			only = name
 		}
 	}
-	return ""
+	return only
 }
 
 // Config is the file of settings that the command in the log names for a script
