@@ -18,24 +18,31 @@ func SingleSample(c *ledger.Case) bool { return ledger.IntSetting(c, step.BatchS
 var adapting = []string{AnyWork, "[[{any_rows}]]", "[[{any_pixels}]]", "[[{any_input}]]"}
 
 // Singly puts the size of a sample in the place of a smaller batch where the log
-// states a batch of one, in all cards.
+// states a batch of one, and shorter pieces where recordings are only processed, in
+// all cards.
 func Singly(cards []cause.Card) []cause.Card {
 	for i := range cards {
 		list := make([]cause.Cure, 0, len(cards[i].Cures))
 		for _, cure := range cards[i].Cures {
-			list = append(list, cure)
-			if cure.Fix == "lower_batch_size" && slices.ContainsFunc(adapting, func(told string) bool { return strings.Contains(cure.Told, told) }) {
-				holds := when.All(SingleSample, func(c *ledger.Case) bool { return cure.If == nil || cure.If(c) })
-				picture, other := cure, cure
-				picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(holds, sizedPictures), "detail"
-				other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(holds, when.Not(sizedPictures)), "what is cut is lost"
-				list = append(list, picture, other)
+			if cure.Fix != "lower_batch_size" || !slices.ContainsFunc(adapting, func(told string) bool { return strings.Contains(cure.Told, told) }) {
+				list = append(list, cure)
+				continue
 			}
+			holds := func(c *ledger.Case) bool { return cure.If == nil || cure.If(c) }
+			batch, recording, picture, other := cure, cure, cure, cure
+			batch.If = when.All(holds, when.Not(recordings))
+			recording.Fix, recording.Title, recording.If, recording.Cost = "lower_context", "Process the recording in shorter pieces", when.All(holds, recordings), "slower; the pieces have to be joined"
+			picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(holds, SingleSample, sizedPictures), "detail"
+			other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(holds, SingleSample, when.Not(when.Any(sizedPictures, recordings))), "what is cut is lost"
+			list = append(list, batch, recording, picture, other)
 		}
 		cards[i].Cures = list
 	}
 	return cards
 }
+
+// recordings: sound goes through a model that is only used.
+func recordings(c *ledger.Case) bool { return c.Reader.Work == "audio" && !c.Training() }
 
 // sizedPictures: the work is pictures, or an option of the script says how large
 // they are.
