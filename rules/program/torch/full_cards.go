@@ -197,8 +197,8 @@ var fullCards = []cause.Card{
 		ID: "pytorch/no-total", Kinds: cures.Allocators, If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && (!c.Total.Has() || cutBehindTotal(c)) && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
-		Means: "{asked} was refused; the message, as pasted, does not say {unsaid}.[[ This program held {mine}.]] Either its own model or batch is too large, or another program is on the card; `nvidia-smi` shows which.",
-		Cures: []cause.Cure{cures.EndListed, mineFirst, cures.LookFirst, cures.HalveStep, cures.SmallerModel}, Figures: unsaid,
+		Means: "{asked} was refused; the message, as pasted, does not say {unsaid}.[[ This program held {mine}.]] {doubt}",
+		Cures: []cause.Cure{cures.EndListed, mineFirst, cures.LookFirst, cures.HalveStep, cures.CheaperTraining, cures.SmallerModel}, Figures: unsaid,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 }
@@ -296,9 +296,12 @@ func cutBehindTotal(c *ledger.Case) bool {
 // unsaid is scene with what the message leaves open.
 func unsaid(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
-	figures["unsaid"] = "how large the card is nor who holds it"
+	figures["unsaid"], figures["doubt"] = "how large the card is nor who holds it", "Either its own model or batch is too large, or another program is on the card; `nvidia-smi` shows which."
 	if c.Total.Has() {
 		figures["unsaid"] = "who holds the other memory of this " + c.Total.Round() + " card: the figures behind its size are cut off"
+		if c.Asked.Bytes*3 > c.Total.Bytes && c.Training() {
+			figures["doubt"] = "One piece that large is a result of a layer: the batch and the size of a sample decide, whatever else is on the card."
+		}
 	}
 	return figures
 }

@@ -34,9 +34,7 @@ func narrow(c *ledger.Case) bool {
 
 // overCommitted: more is held than the card has, which a driver allows that
 // moves the rest into system memory.
-func overCommitted(c *ledger.Case) bool {
-	return c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50
-}
+func overCommitted(c *ledger.Case) bool { return c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50 }
 
 // figureCards read the allocator's message by what its figures say, for every
 // program that has nothing narrower to say.

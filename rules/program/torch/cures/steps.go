@@ -42,7 +42,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if LateJump(c) {
 		out["jump"] = "The log counts many steps before it, and " + c.Asked.String() + " in one piece is a large part of the card: most likely one sample was much longer or larger than those before."
 	}
-	if c.Training() && c.Signal("few_steps", "many_steps", "epochs") != nil {
+	if c.Training() && (c.Reader.Edits == "code" || c.Signal("few_steps", "many_steps", "epochs") != nil) {
 		out["kept"] = "If it fails again after many steps, tensors are kept: add up `loss.item()`, not `loss`, and move results to the CPU."
 	}
 	if !OpenWork(c) {
