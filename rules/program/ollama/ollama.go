@@ -75,7 +75,8 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 	"upgrade_version": func(c *ledger.Case) []step.Step {
 		switch {
 		case inDocker(c):
-			return []step.Step{{Kind: "shell", Text: "docker pull ollama/ollama   # then start the container again; models stay in its volume"}}
+			image := map[bool]string{true: "ollama/ollama:rocm", false: "ollama/ollama"}[c.Backend == "rocm"]
+			return []step.Step{{Kind: "shell", Text: "docker pull " + image + "   # then start the container again; models stay in its volume"}}
 		case c.Windows() || c.Reader.OS == "mac":
 			return []step.Step{told("Take the installer from ollama.com; models are kept.")}
 		case c.Reader.OS == "linux":
