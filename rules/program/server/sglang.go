@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -29,7 +30,7 @@ var SGLang = program.Program{
 	Commands: []string{"sglang.launch_server"},
 	Units:    []string{"sglang"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: append(slices.Clip(engine.SGLangCards), engine.CompilerKilled("sglang")),
+	Cards: append(slices.Concat([]cause.Card{parts.PrefillGraphs}, engine.SGLangCards), engine.CompilerKilled("sglang")),
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size --attention-backend --torchao-config --load-format --disable-radix-cache --enable-hierarchical-cache --disable-piecewise-cuda-graph --enable-piecewise-cuda-graph --enable-symm-mem" +
