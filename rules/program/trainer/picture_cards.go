@@ -64,7 +64,7 @@ var oneTrainerCards = []cause.Card{
 		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"}, Figures: pictures.Weighs,
 		Unsaid: []string{"calculate_loss", "backward(", "in predict", "optimizer.step"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
 		Means:   "It failed while the model was put on the card. [[{base} ]]The data types of transformer and text encoders, and the fraction of layers that stays in RAM, decide how much that takes.[[ {beside}]]",
-		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, lookFirst},
+		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, {Fix: "close_other_apps", Title: "Close what else is on the card", Told: "Desktop, browser, another run: what they hold is missing here. A screen on the graphics of the processor frees some more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
 		Sources: []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
 	{
