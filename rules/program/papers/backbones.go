@@ -150,7 +150,7 @@ var (
 		Proofs:  []string{"segmentation_models_pytorch/"},
 		Sources: program.Sources{"segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/model.py": "encoder_name decoder_channels encoder_depth"},
 		Steps: spelling{
-			"lower_batch_size":  step.Paste("python", "loader = DataLoader(dataset, batch_size=2, shuffle=True)   # less than now; accumulate gradients for the same result"),
+			"lower_batch_size":  step.Paste("python", "loader = DataLoader(dataset, batch_size=2)   # less than now, with your other arguments; in training accumulate gradients"),
 			"lower_resolution":  say("Train on crops (256 or 512 pixels, multiples of 32) instead of whole images, and predict whole images in tiles."),
 			"use_smaller_model": step.Paste("python", "model = smp.Unet(\"resnet18\", decoder_channels=(128, 64, 32, 16, 8), classes=1)   # your own classes; default (256, 128, 64, 32, 16)"),
 			"mixed_precision":   step.Paste("python", "scaler = torch.cuda.amp.GradScaler()   # from PyTorch 2.3 on: torch.amp.GradScaler(\"cuda\")\nwith torch.autocast(\"cuda\"):\n    loss = loss_fn(model(images), masks)\nscaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()"),

@@ -76,6 +76,12 @@ func SmallCard(c *ledger.Case) bool {
 	return !c.Training() && c.Total.Has() && c.Total.Bytes <= 13*units.GiB/2
 }
 
+// FourGiB: a card so small that the weights alone fill it as a rule.
+func FourGiB(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes <= 9*units.GiB/2 }
+
+// MostlyOthers: more of the card is outside the program than its own.
+func MostlyOthers(c *ledger.Case) bool { return c.Others.Has() && c.Others.Bytes > c.Mine.Bytes }
+
 // SplitEra: a PyTorch before 2.1, which has no expandable_segments.
 func SplitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
 

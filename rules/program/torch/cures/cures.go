@@ -43,13 +43,6 @@ var (
 			{For: "All pairs of something (a graph's nodes, distances)", Text: "{pairs}"},
 		},
 	}
-	// HalveModel is the same where the weights are the likelier part.
-	HalveModel = cause.Cure{
-		Fix: "half_precision", Title: HalveStep.Title, Cost: "slower", Told: AnyWork, Ways: LessAtOnce,
-		If: func(c *ledger.Case) bool {
-			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
-		},
-	}
 	// Lighter is what stays from step to step, made smaller.
 	Lighter = cause.Cure{
 		Fix: "use_smaller_model", Title: "Use 16 bit, offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
@@ -59,7 +52,10 @@ var (
 			{For: fix.Training, Text: "{lighter_training}"},
 		},
 	}
-	ShrinkModel = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Told: Lighter.Told, Ways: Lighter.Ways}
+	// SixteenFirst is the same on a small card, where most programs run in 32 bit or
+	// could: 16 bit is what to try there.
+	SixteenFirst = cause.Cure{Fix: "half_precision", Title: Lighter.Title, Cost: Lighter.Cost, If: when.All(SmallCard, when.Not(ledger.Before2020)), Told: Lighter.Told, Ways: Lighter.Ways}
+	ShrinkModel  = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Told: Lighter.Told, Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
 		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.All(Stepped, when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked))),
