@@ -258,8 +258,7 @@ func comfyLowvram(c *ledger.Case) []step.Step {
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
 	case c.Kind(fact.TorchAsync) && c.F().Requested != nil:
-		note = "Before August 2024 `--lowvram`, since then `--reserve-vram 2`."
-		keep = step.Change{Flag: "--lowvram"}
+		note = "This keeps 2 GB free beside the weights. A ComfyUI from before August 2024 has `--lowvram` instead."
 	}
 	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
 }

@@ -220,7 +220,7 @@ var comfyBare = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
 	},
 	{
-		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/conv3d", Kinds: onCard, If: addon.InVolume, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a 3D convolution, most likely a video VAE",
 		Means:    "It failed in a 3D convolution (width, height and frames at once). In video models these are mostly in the VAE, so most likely the sampled frames were being decoded, or at the start an input was being encoded. Its memory grows with width x height x frames. The lines above the paste name the node.",
 		Not:      "Fewer steps: the VAE needs the same.",
