@@ -85,9 +85,9 @@ var Wan2GP = program.Program{
 			Means:    "WanGP takes such an error for a lack of RAM: pinned (reserved) memory for swapped weights was refused. When PyTorch finds the card full it usually says \"Tried to allocate\". The log does not prove which it was, and the traceback may name a later call.",
 			Cures: []cause.Cure{
 				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, check in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models this is often enough.", Cost: "Free."},
+				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Steps: leastPinned, Cost: "Slower."},
 				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
 				{Fix: "upgrade_version", Title: "Update WanGP", If: firstWanGP, Told: "This traceback is of a version before April 2025 (`gradio_server.py`). In its folder:", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
-				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Steps: leastPinned, Cost: "Slower."},
 				{Fix: "upgrade_version", Title: "Go back to the previous NVIDIA driver", Told: "If the same settings worked before a driver update: install the older one clean (581.80 in place of 591.44 in one report).", Cost: "Half an hour."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},

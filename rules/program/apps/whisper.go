@@ -104,7 +104,7 @@ func behind(own steps, fronts ...*program.Program) steps {
 
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
-	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
+	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "slightly more errors"}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
 	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
@@ -230,7 +230,7 @@ const ctranslate2Code = "https://github.com/Softcatala/whisper-ctranslate2/blob/
 
 // WhisperCTranslate2 is faster-whisper as a command with the options of OpenAI's.
 var WhisperCTranslate2 = program.Program{
-	Name: "whisper-ctranslate2", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Work: "audio", Edits: "flags", Language: "python",
+	Name: "whisper-ctranslate2", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "slightly more errors"}, Work: "audio", Edits: "flags", Language: "python",
 	Commands: []string{"whisper-ctranslate2"},
 	Proofs:   []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
 	Like:     []*program.Program{&Transcribers},

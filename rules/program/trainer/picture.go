@@ -40,7 +40,7 @@ var OneTrainer = program.Program{
 	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
 		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),
-		"lowvram_mode":           step.Paste("ui", "Tab training: Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),
+		"lowvram_mode":           step.Paste("ui", "Tab training: Gradient checkpointing CPU_OFFLOADED (without it the next has no effect), Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),
 		"lower_batch_size":       step.Paste("ui", "Tab training: Local Batch Size 1, Accumulation Steps 4"),
 		"lower_resolution":       step.Paste("ui", "Tab training: Resolution 768, or 512"),
 		"use_lower_quant":        step.Paste("ui", "Tab model: Transformer (or Prior, UNet) Data Type float8 (W8) or nfloat4; the text encoders float8"),
