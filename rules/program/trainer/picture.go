@@ -36,7 +36,7 @@ var pictureModel = []cause.Remedy{
 var OneTrainer = program.Program{
 	Name: "onetrainer", Shown: "OneTrainer",
 	Work: "image-generation", Edits: "flags", Language: "python",
-	Sources: program.Sources{"OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
+	Sources: program.Sources{"OneTrainer/modules/util/enum/GradientCheckpointingMethod.py": "CPU_OFFLOADED", "OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
 	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
 		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),

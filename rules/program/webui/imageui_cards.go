@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -297,6 +298,7 @@ var a1111Work = []cause.Card{
 		Not:      "A smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			a1111Medvram,
+			{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes < 3*units.GiB }, Title: "If that is not enough: run it on the CPU", Told: "In `webui-user.bat` (minutes for an image):", Kind: "config", Text: "set COMMANDLINE_ARGS=--use-cpu all --precision full --no-half --skip-torch-cuda-test", Cost: "Very slow."},
 			{Fix: "use_lower_quant", Title: "Keep one checkpoint loaded, with FP8 weights", Told: "Settings, Stable Diffusion: Maximum number of checkpoints loaded at the same time 1; Optimizations: FP8 weight Enable (1.8 and later); Refiner: None.", Cost: "Slight loss of quality."},
 			{Fix: "restart_session", Title: "Restart the web UI", Told: "Close its console window and start it again: that frees what a failed load left on the card. Close browser and games as well.", Cost: "Free."},
 		},
