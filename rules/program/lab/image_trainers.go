@@ -73,7 +73,7 @@ var (
 	// FluxGym is a page over kohya's scripts.
 	FluxGym = program.Program{
 		Name: "fluxgym", Shown: "FluxGym", Work: "image-generation", Edits: "flags", Language: "python",
-		Proofs:  []string{"fluxgym/", "fluxgym.git/sd-scripts/", "fluxgym.git/app.py"},
+		Proofs:  []string{"fluxgym/", "fluxgym.git/sd-scripts/", "fluxgym.git/app.py", "fluxgym.git/env/"},
 		Sources: program.Sources{"fluxgym/app.py": "VRAM --split_mode"},
 		Steps: spelling{
 			"lowvram_mode":     say("In its page: VRAM 12G (it trains the single blocks alone, in two halves: `--split_mode`), or 16G."),

@@ -44,8 +44,9 @@ func noReserve(c *ledger.Case) bool {
 	return ancient(c) || era.Lacks(c, "ollama", "OLLAMA_GPU_OVERHEAD")
 }
 
+// inDocker: the folder of root alone is no proof, root may run it without Docker.
 func inDocker(c *ledger.Case) bool {
-	return c.Signal(fact.InContainer) != nil || c.Near(dockerWords...)
+	return c.Signal(fact.InContainer) != nil || c.Near(dockerWords[1:]...)
 }
 func byClient(c *ledger.Case) bool { return c.Near(clients...) }
 
@@ -92,7 +93,11 @@ func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 	case inDocker(c):
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf(`docker exec -it ollama sh -c "printf '%s\n' > /tmp/Modelfile && ollama create %s -f /tmp/Modelfile"`+"   # then use %[2]s", strings.Join(lines, `\n`), copied)}}
 	case c.Reader.OS == "linux" || c.Reader.OS == "mac" || c.Reader.OS == "wsl":
-		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied)}}
+		inside := ""
+		if c.Near(dockerWords[0]) {
+			inside = "   # in Docker, as " + dockerWords[0] + " suggests: docker exec -it ollama bash, then the same"
+		}
+		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied) + inside}}
 	}
 	return []step.Step{{Kind: "modelfile", Text: fmt.Sprintf("# save this as a file named Modelfile, then run:  ollama create %s -f Modelfile && ollama run %[1]s\n", copied) + strings.Join(lines, "\n")}}
 }
