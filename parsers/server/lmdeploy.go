@@ -47,7 +47,7 @@ func turboMind(m text.Message) int {
 var (
 	turboMindMemory = arguments("", only("tp", "session_len", "max_batch_size", "cache_max_entry_count", "quant_policy",
 		"max_prefill_token_num", "model_format", "cache_block_seq_len"))
-	turboMindShare = text.States(0, 600, text.NewPattern(`cache_max_entry_count=(?<utilization>NUM)`))
+	turboMindShare = text.States(0, 600, text.NewPattern(`(?:session_len=(?<context>INT),.{0,120}?)?cache_max_entry_count=(?<utilization>NUM)`))
 )
 
 func turboMindConfig(m text.Message) int {

@@ -44,7 +44,7 @@ var sglangLines = []text.Wording{
 	text.On("sglang.launch_server", commandLine("sglang_command", sglangShort)),
 	text.On("sglang serve", commandLine("sglang_command", sglangShort)),
 	text.On("Load weight end.", text.States(0, 140, text.NewPattern(`availmem=(?<free>SIZE)(?:,memusage=(?<weights>SIZE))?`))),
-	text.On("KV Cache is allocated.", sglangPool),
+	text.On("KV Cache is allocated.", sglangPool), text.On("KV Cache allocated.", sglangPool),
 	text.On("Decode out of memory happened", sglangRetracted),
 	text.On("KV cache pool is full. Retract requests", sglangRetracted),
 	text.On("CUDA_ERROR_OUT_OF_MEMORY (may not be an issue", text.Notices("memory_saver_retried",

@@ -100,10 +100,10 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	r := reader{l: l, s: s[:limit], has: &has, from: start, end: at}
 	var g fact.Figures
 	g.Requested = r.after("triedtoallocate")
-	g.Total = cmp.Or(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
-	g.Free = cmp.Or(r.after("ofwhich"), r.before("free;"), r.before("free)"))
-	g.Allocated = cmp.Or(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
-	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"), r.before("res")) // cut in that word
+	g.Total = cmp.Or(r.before("totalcapacity"), r.before("total"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
+	g.Free = cmp.Or(r.after("ofwhich"), r.before("free;"), r.before("free)"), r.before("fre"))
+	g.Allocated = cmp.Or(r.before("alreadyallocated"), r.before("already"), r.after("oftheallocatedmemory"))
+	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"), r.before("res")) // the last word may be cut
 	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
