@@ -23,6 +23,21 @@ var ShareOut = cause.Cure{
 	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more GPUs divide them further.",
 }
 
+// PerhapsRanks is for a message whose other processes are as small as a context.
+var PerhapsRanks = cause.Cure{
+	Fix: "shard_training", Title: "If several cards train one model: shard it over them", Cost: "slower steps", If: bareContexts,
+	Told: "DeepSpeed ZeRO-3 or FSDP divide it; plain data parallelism holds all of it on each. The other processes of the message are as small as a bare CUDA context, which ranks of one job often leave on each other's cards.",
+}
+
+// bareContexts: each other process that the message names holds what a context
+// takes, and hardly anything else.
+func bareContexts(c *ledger.Case) bool {
+	others := c.F().OtherProcesses
+	return len(others) > 0 && !Ranked(c) && c.Total.Bytes > 13*units.GiB && !slices.ContainsFunc(others, func(p fact.Process) bool {
+		return p.PID != c.OurPID && (p.Bytes < 200*units.MiB || p.Bytes > 700*units.MiB)
+	}) && slices.ContainsFunc(others, func(p fact.Process) bool { return p.PID != c.OurPID })
+}
+
 // Ranked: the log shows a job of several processes.
 func Ranked(c *ledger.Case) bool {
 	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
