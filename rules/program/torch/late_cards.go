@@ -64,7 +64,7 @@ var lateCards = []cause.Card{
 		Means: "{refuser}.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
 		Not:   "{no_settings}.",
 		Later: "{later}", Figures: driverFigures,
-		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel},
+		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel, cures.BiggerCard},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
