@@ -17,7 +17,7 @@ func duckBound(c *ledger.Case) map[string]string {
 	if told["raised"] = "12GB"; f.Limit != nil { // DuckDB's GB are powers of ten
 		told["raised"] = strconv.FormatInt((f.Limit.Bytes*3/2+1e9-1)/1e9, 10) + "GB"
 	}
-	if told["least"] = ""; f.ProcessUsed != nil && f.Requested != nil && f.Limit != nil && f.ProcessUsed.Bytes+f.Requested.Bytes > f.Limit.Bytes {
+	if told["least"] = ""; f.ProcessUsed != nil && f.Requested != nil && f.Limit != nil && f.ProcessUsed.Bytes+f.Requested.Bytes > f.Limit.Bytes/100*101 {
 		told["least"] = units.Amount(f.ProcessUsed.Bytes + f.Requested.Bytes)
 	}
 	return told

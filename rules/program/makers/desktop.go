@@ -60,7 +60,7 @@ var (
 	// Video2X is an upscaler and interpolator on ncnn.
 	Video2X = program.Program{
 		Name: "video2x", Shown: "Video2X", Work: "vision", Edits: "flags", Language: "cpp", Carries: []string{"ncnn", "ncnn-vulkan", "rife-ncnn-vulkan"},
-		Proofs:  []string{"video2x", "Video2X"},
+		Proofs:  []string{"video2x", "Video2X", "[FFmpeg] [libplacebo @"},
 		Sources: program.Sources{"video2x/tools/video2x/src/argparse.cpp": "-s --realesrgan-model --list-devices -d -p"},
 		Steps: steps{
 			"lower_resolution":  text("`-s 2` in place of 4, or scale the video down first: half of both sides is a quarter."),
@@ -68,7 +68,7 @@ var (
 			"select_gpu":        text("`-d 1` for another card; `--list-devices` shows them."),
 		},
 		Remedies: order("lower_resolution", "use_smaller_model", "close_other_apps", "select_gpu"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{frames("video2x/frame", "Frames go through the network one after the other, so the resolution decides, not the length.", "A shorter video: it works on one frame at a time.", "video2x/tools/video2x/src/argparse.cpp", append(theirs("use_smaller_model", "lower_resolution"), freeVulkan)...)},
+		Cards: []cause.Card{placebo, frames("video2x/frame", "Frames go through the network one after the other, so the resolution decides, not the length.", "A shorter video: it works on one frame at a time.", "video2x/tools/video2x/src/argparse.cpp", append(theirs("use_smaller_model", "lower_resolution"), freeVulkan)...)},
 	}
 	// Upscayl is a window over realesrgan-ncnn-vulkan.
 	Upscayl = program.Program{
@@ -204,4 +204,17 @@ var (
 // unused: PyTorch holds enough that it does not use for what was refused.
 func unused(c *ledger.Case) bool {
 	return ledger.SizeOf(c.F().ReservedUnallocated) >= 512<<20
+}
+
+// placebo is about Video2X's processor for shaders, which counts up in textures.
+var placebo = cause.Card{
+	ID: "video2x/libplacebo", Kinds: vulkan, Said: []string{"[libplacebo @"}, Cause: cause.SoftwareBug, Weight: cause.Strong,
+	Headline: "ran out of graphics memory in libplacebo, which runs its shaders",
+	Means:    "libplacebo was refused one more texture. The list after it shows its pools and the size of the card's heap (not what is free). In threads of Video2X its memory rose from frame to frame until the card was full, whatever the size of the frames; a target that is too large for the card shows within the first frames.",
+	Cures: []cause.Cure{
+		{Fix: "upgrade_version", Title: "Update Video2X", Told: "Newer builds release more of it; note the version if it stays, and whether graphics memory climbs while it runs.", Cost: "a download"},
+		{Fix: "use_smaller_model", Title: "Use another processor than libplacebo", Told: "`-p realesrgan --realesrgan-model realesr-animevideov3`, or in its window Real-ESRGAN or Real-CUGAN.", Cost: "slower, another look"},
+		{Fix: "lower_resolution", Title: "Lower the target size", Told: "Half the width and height is a quarter.", Cost: "detail"},
+	},
+	Sources: []string{"https://github.com/k4yt3x/video2x/issues/1447", "https://github.com/k4yt3x/video2x/issues/1440", "video2x/tools/video2x/src/argparse.cpp"},
 }

@@ -187,7 +187,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
 			onlyIf(cures.LateJump, cures.LongestSample),
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
-			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
+			onlyIf(when.All(cures.QuarterOfCard, cures.MayBeAttention), cures.NoScores), {Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
 			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
 			cures.NewerAllocator,
 		},

@@ -31,6 +31,17 @@ var ShapeCards = []cause.Card{
 
 // NumPyShapeCards are the same where NumPy says what it asked for.
 var NumPyShapeCards = []cause.Card{
+	{
+		ID: "numpy/every-barcode", Kinds: []fact.Kind{fact.NumpyAlloc}, If: everyBarcode, Figures: callFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "was to make a matrix of every barcode of 10x Genomics dense: {asked}",
+		Means: "737,280 and 6,794,880 are the numbers of barcodes that 10x's chemistries know (v2, v3), not of cells: the unfiltered matrix was read, and then written out with all its zeros. A run has thousands of cells.",
+		Not:   "More RAM, swap, a smaller type: nearly all of these rows are empty.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Read the filtered matrix", Cost: "none", Told: "`filtered_feature_bc_matrix` (older: filtered_gene_bc_matrices) in place of raw_...; scanpy:", Kind: "python", Text: "adata = sc.read_10x_mtx(\"filtered_feature_bc_matrix\")   # or sc.read_10x_h5(\"filtered_feature_bc_matrix.h5\")"},
+			{Fix: "stream_dataset", Title: "Or drop empty barcodes before anything is made dense", Cost: "none", Kind: "python", Text: "sc.pp.filter_cells(adata, min_genes=200)   # adata.X stays sparse: no .toarray(), .todense()"},
+		},
+		Sources: []string{"https://kb.10xgenomics.com/hc/en-us/articles/115004506263", "https://github.com/theislab/single-cell-tutorial/issues/85"},
+	},
 	replayMemory("numpy/replay-memory", fact.NumpyAlloc),
 	{
 		ID: "numpy/graph-densified", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: densify, If: when.All(large, squareShape), Unsaid: Joined(oneHot, allDist), Figures: callFigures,
@@ -143,4 +154,9 @@ func notBytes(c *ledger.Case) bool {
 func squareShape(c *ledger.Case) bool {
 	s := Sides(c)
 	return len(s) == 2 && s[0] == s[1]
+}
+
+// everyBarcode: a side is the length of a list of barcodes that Cell Ranger has.
+func everyBarcode(c *ledger.Case) bool {
+	return slices.ContainsFunc(Sides(c), func(n int64) bool { return n == 737_280 || n == 6_794_880 })
 }

@@ -109,6 +109,19 @@ var Words = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/cudnn/Conv_v7.cpp", "https://github.com/marqo-ai/marqo/issues/101", "https://github.com/XPixelGroup/DiffBIR/issues/59"},
 	},
 	{
+		ID: "pytorch/handle-beside-nccl", Kinds: []fact.Kind{fact.CUDAHandle}, Said: []string{"NCCL WARN Cuda failure 2 'out of memory'", "NCCL WARN Cuda failure 'out of memory'"}, If: cures.Names("alloc_failed", "not_initialized"),
+		Among: []string{cause.Unknown, cause.BatchTooLarge, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.LeakedProcess}, Headline: "ran out of graphics memory: the driver had nothing left for NCCL and cuBLAS",
+		Means: "NCCL's lines prove it: the driver was out of memory for a few bytes. Both libraries take theirs outside PyTorch's pool, so they fail first where the pool has grown over the whole card: weights, gradients, optimizer state (also while a checkpoint is read) and activations together.",
+		Not:   "Reinstalling CUDA, looking for a wrong index: the driver says that the card was full.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Divide the training state over more cards, or offload it", Cost: "slower steps", Told: "ZeRO-3 or FSDP; Megatron: `--use-distributed-optimizer`, larger `--tensor-model-parallel-size` or `--pipeline-model-parallel-size`. It failed while a checkpoint was read? Read it to RAM (`torch.load(..., map_location=\"cpu\")`), or test without the optimizer's state (Megatron: `--no-load-optim`)."},
+			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
+			{Fix: "lower_mem_fraction", Title: "Leave a GiB outside PyTorch's pool", Cost: "PyTorch then says itself what is missing", Told: "First thing in each rank:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(0.95)"},
+			cures.LookFirst,
+		},
+		Figures: cures.Scene, Sources: []string{"nccl/src/include/alloc.h", "pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/NVIDIA/Megatron-LM/issues/1509"},
+	},
+	{
 		ID: "pytorch/cublas-none", Kinds: []fact.Kind{fact.CUDAHandle},
 		Headline: "could not set up a CUDA library: a full card, or an earlier error such as an index out of range",
 		Means:    "cuBLAS (or cuSPARSE) could not create its handle, which needs some MiB. Either the card was full, or an earlier kernel failed, often from an id above the vocabulary or a label above the number of classes, and this call is the first to report it. The message does not show which; a run with `CUDA_LAUNCH_BLOCKING=1` does.",
