@@ -94,12 +94,16 @@ func (k *Card) SpeaksFor(cause string) bool {
 	return k.Cause == cause
 }
 
+// fillers are causes that need a full card.
+var fillers = []string{BatchTooLarge, ModelTooLarge, ContextTooLong, TrainingStateTooLarge}
+
 func (k *Card) meets(c *ledger.Case) bool {
 	switch {
 	case k.Kinds != nil && !c.Kind(k.Kinds...),
 		k.Phases != nil && !slices.Contains(k.Phases, c.Phase),
 		k.Said != nil && !c.Near(k.Said...),
-		k.Unsaid != nil && c.Near(k.Unsaid...):
+		k.Unsaid != nil && c.Near(k.Unsaid...),
+		slices.Contains(fillers, k.Cause) && c.Root(fact.TorchAlloc) && ledger.Roomy(c): // the card was not full
 		return false
 	}
 	return k.If == nil || k.If(c)
