@@ -116,8 +116,8 @@ var Trainers = program.Program{
 // Dreambooth is the extension of AUTOMATIC1111's web UI.
 var Dreambooth = program.Program{
 	Name: "sd-dreambooth-extension", Shown: "The Dreambooth extension", Work: "image-generation", Edits: "flags", Language: "python",
-	Proofs: []string{"sd_dreambooth_extension", "Injecting trainable lora...", "OOM Detected, reducing batch/grad size"},
-	Like:   []*program.Program{&Trainers},
+	Proofs: []string{"sd_dreambooth_extension", "Injecting trainable lora...", "OOM Detected, reducing batch/grad size", "Concept requires "}, Beside: map[string][]string{"Concept requires ": {"class images"}},
+	Like: []*program.Program{&Trainers},
 	Steps: steps{
 		"lower_batch_size":       step.Paste("ui", "Parameters: Batch Size 1, Class Batch Size 1, Gradient Accumulation Steps 1"),
 		"gradient_checkpointing": step.Paste("ui", "Parameters: Gradient Checkpointing on"),

@@ -30,7 +30,7 @@ var A1111 = program.Program{
 	},
 	Proofs: []string{
 		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/initialize.py", "first_time_calculation",
-		"modules/sd_hijack", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:", "webui.py --",
+		"modules/sd_hijack", "extensions-builtin/Lora/", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:", "webui.py --",
 		"[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken", "gradio: ",
 	},
 	Hints: []string{"cross attention optimization", "DiffusionWrapper has", "Not enough memory, use lower resolution (max approx."},

@@ -74,7 +74,7 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
-		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another, so it is enough to move each one when it runs.",
+		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another: each can be moved when it runs, if the largest fits the card (FLUX.2's transformer has 64 GB at 16 bit, its text encoder 48; FLUX.1's 24 and 9.8).",
 		Not:      "A smaller image: it failed on the weights. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, halfUNet, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
