@@ -115,7 +115,7 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
-	firstLayerCard,
+	firstLayerCard, calls.ManyGraphs,
 	stepCard("tensorflow/oom-session", sessionWords, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "The script's own option, `batch_size=` in `fit`, or what goes into `feed_dict` or the input function.", Cost: "More runs"},
 		shorter,

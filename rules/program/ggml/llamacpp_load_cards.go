@@ -93,15 +93,12 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/llama-bench/llama-bench.cpp", "llama.cpp/tools/llama-bench/README.md"},
 	},
 	{
-		ID: "llama.cpp/experts-unmatched", Kinds: refused, If: when.All(device("weights"), expertsAsked, above(1)), Figures: numbers,
+		ID: "llama.cpp/experts-unmatched", Kinds: refused, If: when.All(device("weights"), load.ExpertsAsked, above(1)), Figures: numbers,
 		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "did not load: experts went to {gpu} although the command keeps them in RAM",
 		Means: "`--cpu-moe` and `--n-cpu-moe` keep by name what is to stay in RAM, and {asked} on one GPU is more than the rest of a model: in this file the names of the experts do not match. Builds up to b8284 (March 2026) do not know experts whose gate and up are joined (`ffn_gate_up_exps`).",
 		Not:   "Another `--cpu-moe`, a shorter context: neither changes what matches.",
-		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Update llama.cpp", Told: "Newer builds match those names as well (pull request 20416).", Cost: "a download or a build"},
-			does("moe_cpu_offload", "Or name the experts yourself", "config", "-ot \"exps=CPU\"   # in place of --cpu-moe, -cmoe, --n-cpu-moe and of other -ot for experts", "somewhat slower; needs the RAM"),
-			as("fewer_gpu_layers", "Or put fewer whole layers on the GPU", "much slower"),
-		},
+		Cures: []cause.Cure{{Fix: "upgrade_version", Title: "Update llama.cpp", Told: "Newer builds match those names as well (pull request 20416).", Cost: "a download or a build"},
+			does("moe_cpu_offload", "Or name the experts yourself", "config", "-ot \"exps=CPU\"   # in place of --cpu-moe, -cmoe, --n-cpu-moe and of other -ot for experts", "somewhat slower; needs the RAM"), as("fewer_gpu_layers", "Or put fewer whole layers on the GPU", "much slower")},
 		Sources: []string{"https://github.com/ggml-org/llama.cpp/issues/20431", "https://github.com/ggml-org/llama.cpp/pull/20416", "llama.cpp/common/arg.cpp"}, Solved: 1,
 	},
 	{
@@ -373,11 +370,4 @@ func aboveCards(cure cause.Cure) cause.Cure {
 func belowCards(cure cause.Cure) cause.Cure {
 	cure.If = func(c *ledger.Case) bool { return c.Asked.Bytes <= largestCard }
 	return cure
-}
-
-// expertsAsked: the command keeps all experts in RAM, or those of more layers than
-// models have.
-func expertsAsked(c *ledger.Case) bool {
-	_, all := c.Setting("cpu_moe")
-	return all || ledger.IntSetting(c, "n_cpu_moe") >= 99
 }

@@ -301,3 +301,10 @@ func Slots(c *ledger.Case) int64 {
 	}
 	return max(n, 1)
 }
+
+// ExpertsAsked: the command keeps all experts in RAM, or those of more layers than
+// models have.
+func ExpertsAsked(c *ledger.Case) bool {
+	_, all := c.Setting("cpu_moe")
+	return all || ledger.IntSetting(c, "n_cpu_moe") >= 99
+}
