@@ -155,7 +155,7 @@ func leanerProfile(c *ledger.Case) []step.Step {
 var Wan = program.Program{
 	Remedies: pictures("vae_tiling", "use_lower_quant"),
 	Name:     "wan", Shown: "Wan", Work: "video-generation",
-	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
+	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "generate.py --task t2v-", "generate.py --task i2v-", "generate.py --task ti2v-", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size --nproc_per_node"},
 	Steps: steps{
@@ -166,6 +166,17 @@ var Wan = program.Program{
 		"multi_gpu":         step.Paste("shell", "torchrun --nproc_per_node=2 generate.py --task t2v-14B --size 1280*720 --ckpt_dir ./Wan2.1-T2V-14B --dit_fsdp --t5_fsdp --ulysses_size 2"),
 	},
 	Cards: cards(cause.Card{
+		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] with its offload on",
+		Not:      "`--offload_model True --t5_cpu`: the command has them.",
+		Means:    "Offload and T5 on the CPU are on already; while it computes, the whole transformer is on the card: 14B is 28 GB at 16 bit, 56 at 32.[[ {mine} was in use: where that is more than 28 GB before the first step, the weights are at 32 bit, as their files are.]]",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "In wan/text2video.py (or image2video.py), where the model is made:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "none: it computes in bfloat16"},
+			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots.", Cost: "the cards"},
+			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205"},
+	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each holds the whole model then.",

@@ -27,7 +27,7 @@ var (
 	// SimpleTuner is bghira's.
 	SimpleTuner = program.Program{
 		Name: "simpletuner", Shown: "SimpleTuner", Work: "image-generation", Edits: "flags", Language: "python",
-		Proofs:  []string{"SimpleTuner", "simpletuner/"},
+		Proofs:  []string{"SimpleTuner", "simpletuner/", "text encoders from orbit", "(helpers.training."},
 		Sources: program.Sources{"SimpleTuner/documentation/OPTIONS.md": "--base_model_precision --quantize_via --gradient_checkpointing --train_batch_size --musubi_blocks_to_swap --ramtorch --enable_group_offload --offload_during_startup --resolution --optimizer"},
 		Steps: spelling{
 			"use_lower_quant":        say("`--base_model_precision=int8-quanto` with `--quantize_via=cpu`; `int4-quanto` for the smallest cards."),
