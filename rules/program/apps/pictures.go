@@ -128,7 +128,7 @@ var Dreambooth = program.Program{
 		"cpu_offload":            step.Paste("ui", "Parameters: Step Ratio of Text Encoder Training 0"),
 	},
 	Cards: cards(cause.Card{
-		ID: "sd-dreambooth-extension/training", Kinds: onCard, Said: []string{"sd_dreambooth_extension", "Injecting trainable lora", "OOM Detected, reducing batch/grad size", "Preparing dataset with buckets"}, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "sd-dreambooth-extension/training", Kinds: onCard, Said: []string{"sd_dreambooth_extension", "Injecting trainable lora", "OOM Detected, reducing batch/grad size", "Preparing dataset with buckets", "Concept requires "}, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
 		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that is on the card too. ]][[{checkpointed} ]][[{lora} ]]Training the text encoder as well may not work below 12 GB.",
 		Figures: func(c *ledger.Case) map[string]string {

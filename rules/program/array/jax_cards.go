@@ -158,8 +158,9 @@ var jaxCards = []cause.Card{
 		Means: "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
 		Cures: []cause.Cure{
 			runtimeFirst,
-			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
-			smallBatch,
+			onlyWhere(calls.AtLeast(2*units.GiB), smallBatch),
+			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, before JAX is imported (all versions read this name):", Kind: "shell", Text: "nvidia-smi\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
+			onlyWhere(when.Not(calls.AtLeast(2*units.GiB)), smallBatch),
 			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 		},
 		Sources: []string{jaxMemory, jaxClient},
@@ -316,4 +317,11 @@ func resultFigures(c *ledger.Case) map[string]string {
 		out["first"], out["each"] = first, units.Amount(ledger.Sized(c, "xla_out")/n)
 	}
 	return out
+}
+
+// onlyWhere is a cure with a condition more.
+func onlyWhere(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	given := cure.If
+	cure.If = func(c *ledger.Case) bool { return holds(c) && (given == nil || given(c)) }
+	return cure
 }
