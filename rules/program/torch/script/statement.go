@@ -228,7 +228,7 @@ func (s statement) compared() bool {
 	turned := s.says(".t()", ".T", ".mT", ".transpose(", ".permute(", "transpose_b") && s.says("mm(", "matmul(", "@", "einsum(")
 	spread := s.says("[:, None", ":, None,", "[None", ".unsqueeze(") && s.says("-", "*", "torch.min(", "torch.max(", "==") || strings.Count(s.source, ".expand(") > 1
 	filled := s.within(comparing) && s.says("zeros(", "empty(") && strings.Count(s.source, ".shape[0]")+strings.Count(s.source, ".size(0)") > 1
-	return filled || turned || s.differs() || strings.HasPrefix(s.source, "sim") && s.says("mm(", "matmul(", "@") || spread && s.within(comparing) || strings.Count(s.source, ".expand(") > 1 && s.says("+") || s.says("cdist(", "cos_sim(", "pairwise_distances(", "box_iou(") || s.within(comparing) && s.says(".transpose(", " - ", " * ", "matmul", "mm(")
+	return filled || turned || s.differs() || strings.HasPrefix(s.source, "sim") && s.says("mm(", "matmul(", "@") || spread && s.within(comparing) || strings.Count(s.source, ".expand(") > 1 && s.says("+") || s.says("cdist(", "cos_sim(", "pairwise_distances(", "box_iou(", "all_pairs") || s.within(comparing) && s.says(".transpose(", " - ", " * ", "matmul", "mm(")
 }
 
 // differs reports differences of all pairs, number by number.
