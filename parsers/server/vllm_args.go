@@ -29,7 +29,7 @@ var vllmArguments = []text.Wording{
 	text.On("sample/sampler.py", text.Says("vllm_sampler")),
 }
 
-var vllmCallText = regexp.MustCompile(`LLM\((model=)?["']`)
+var vllmCallText, assigns = regexp.MustCompile(`LLM\((model=)?["']`), regexp.MustCompile(`(?:^|\s)[A-Z][A-Z0-9_]*=\S*\s*$`)
 
 // vllmCalled: a line of the reader's own program calls LLM(), and names its model.
 func vllmCalled(m text.Message) int {
@@ -128,6 +128,9 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 		words := commandWords(m)
 		if len(words) == 0 || !m.Log.Typed(m.At) {
 			return m.End
+		}
+		if from, _ := m.Log.LineSpan(m.At); assigns.MatchString(m.Log.Text(from, m.At)) {
+			m.Say("variables_before", "")
 		}
 		m.Say(name, strings.Join(redact.Command(words, strings.ToUpper(strings.TrimSuffix(name, "_command"))), "\x00"))
 		for i := 0; i < len(words); i++ {

@@ -134,6 +134,8 @@ func Where(c *ledger.Case) string {
 		return "In your script:"
 	case Server.InImage(c):
 		return "All that stands after the image's name in your `docker run`:"
+	case Server.Logged(c) != nil && when.Fact("variables_before")(c): // a stranger's values are not repeated
+		return "Your command with it, behind the variables that stand before it now:"
 	case Server.Logged(c) != nil:
 		return "Your command with it:"
 	case Server.Embedded(c):
