@@ -124,7 +124,7 @@ func leadsOn(c *ledger.Case, at *fact.Code) bool {
 // unprintable: what would end the code that a line is shown as, or is not plain.
 func unprintable(r rune) bool { return r == '`' || r < ' ' || r > '~' }
 
-const longestLine, longestPlace, farBelow = 72, 60, 8
+const longestLine, longestPlace, farBelow = 72, 60, 8 // farBelow: so many frames of libraries may lie between a line of the reader's own and the failure for the line to say something
 
 // plain drops what would end or begin markup.
 func plain(s string) string { return markup.Replace(s) }
