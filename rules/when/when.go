@@ -14,10 +14,10 @@ func Fact(name string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { _, ok := c.Fact(name); return ok }
 }
 
-// All holds where all conditions do.
+// All holds where all conditions do; one that is nil holds, as in a cure.
 func All(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		return !slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return !holds(c) })
+		return !slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return holds != nil && !holds(c) })
 	}
 }
 

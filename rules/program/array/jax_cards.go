@@ -321,7 +321,6 @@ func resultFigures(c *ledger.Case) map[string]string {
 
 // onlyWhere is a cure with a condition more.
 func onlyWhere(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
-	given := cure.If
-	cure.If = func(c *ledger.Case) bool { return holds(c) && (given == nil || given(c)) }
+	cure.If = when.All(holds, cure.If)
 	return cure
 }

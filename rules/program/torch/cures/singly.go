@@ -28,12 +28,11 @@ func Singly(cards []cause.Card) []cause.Card {
 				list = append(list, cure)
 				continue
 			}
-			holds := func(c *ledger.Case) bool { return cure.If == nil || cure.If(c) }
 			batch, recording, picture, other := cure, cure, cure, cure
-			batch.If = when.All(holds, when.Not(recordings))
-			recording.Fix, recording.Title, recording.If, recording.Cost = "lower_context", "Process the recording in shorter pieces", when.All(holds, recordings), "slower; the pieces have to be joined"
-			picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(holds, SingleSample, sizedPictures), "detail"
-			other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(holds, SingleSample, when.Not(when.Any(sizedPictures, recordings))), "what is cut is lost"
+			batch.If = when.All(cure.If, when.Not(recordings))
+			recording.Fix, recording.Title, recording.If, recording.Cost = "lower_context", "Process the recording in shorter pieces", when.All(cure.If, recordings), "slower; the pieces have to be joined"
+			picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(cure.If, SingleSample, sizedPictures), "detail"
+			other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(cure.If, SingleSample, when.Not(when.Any(sizedPictures, recordings))), "what is cut is lost"
 			list = append(list, batch, recording, picture, other)
 		}
 		cards[i].Cures = list
@@ -50,4 +49,10 @@ func sizedPictures(c *ledger.Case) bool {
 	_, sized := c.Setting(fact.OptionSize)
 	_, long := c.Setting(fact.OptionLength)
 	return sized && !long || c.Reader.Work == "vision" || c.Reader.Work == "image-generation"
+}
+
+// Only is a cure with a condition more.
+func Only(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = when.All(holds, cure.If)
+	return cure
 }

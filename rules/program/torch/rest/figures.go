@@ -121,9 +121,9 @@ var Figures = []cause.Card{
 		Means:    "{unused}[[ {need}]]",
 		Later:    "If it fails again with little unused, memory is really short.",
 		Cures: []cause.Cure{
-			onlyWhen(when.Not(hardlyLoose), piecesJoined), onlyWhen(when.Not(hardlyLoose), piecesSplit),
+			cures.Only(when.Not(hardlyLoose), piecesJoined), cures.Only(when.Not(hardlyLoose), piecesSplit),
 			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
-			onlyWhen(hardlyLoose, cures.CheaperTraining), onlyWhen(hardlyLoose, piecesJoined), onlyWhen(hardlyLoose, piecesSplit),
+			cures.Only(hardlyLoose, cures.CheaperTraining), cures.Only(hardlyLoose, piecesJoined), cures.Only(hardlyLoose, piecesSplit),
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: when.All(largePart, cures.FindShape.If), Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.NewerAllocator, cures.CheaperTraining, cures.SmallerModel,
@@ -303,10 +303,3 @@ var (
 
 // hardlyLoose: the unused reserve is no fiftieth of the card.
 func hardlyLoose(c *ledger.Case) bool { return c.Slack.Bytes*50 < c.Total.Bytes }
-
-// onlyWhen is a cure with a condition more.
-func onlyWhen(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
-	given := cure.If
-	cure.If = func(c *ledger.Case) bool { return holds(c) && (given == nil || given(c)) }
-	return cure
-}

@@ -52,7 +52,7 @@ var computing = []cause.Card{
 		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at 32 bit.]][[ This program held {mine} of {total} before.]]",
 		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
-			onlyWhen(clues.Unaccounted, cures.LookFirst),
+			cures.Only(clues.Unaccounted, cures.LookFirst),
 			{Fix: "lower_context", If: nodeRows, Title: "Use fewer nodes: the whole graph is one sample", Cost: "an approximation", Told: "Take subgraphs (sampled neighbours, clusters), or compare the nodes with a few hundred anchors, if the program has such a version. Each head, view or iteration makes another such matrix: fewer of them help as well."},
 			{Fix: "fix_shape", If: styled, Title: "Check the view before it: pixels became rows", Cost: "none", Told: "A Gram matrix compares channels (512 x 512 is 1 MB); {side} compares pixels. For batch x channels x height x width:", Kind: "python", Text: "features = x.view(b * c, h * w)   # then mm(features, features.t()): b * c rows"},
 			{Fix: "fix_shape", If: kernels, Title: "If rows outnumber columns: multiply the other way round", Cost: "none", Told: "Linear CKA, HSIC and ridge regression need only columns x columns:", Kind: "python", Text: "g = x.T @ y   # centred columns; CKA: (g ** 2).sum() / ((x.T @ x).norm() * (y.T @ y).norm())"},

@@ -15,7 +15,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // tagged: the scores of a CRF are a good part of the card.
@@ -68,12 +67,6 @@ var SizeCards = append(literalCards, []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/Onehot.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},
 }...)
-
-// onlyWhen is a cure with a condition.
-func onlyWhen(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
-	cure.If = when.All(holds, cure.If)
-	return cure
-}
 
 // Useless says why fixes cannot help, by what the allocator and the failing line
 // show.
