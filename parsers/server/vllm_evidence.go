@@ -43,7 +43,7 @@ var vllmEvidence = text.Evidence{
 		text.Steps("warmup", "Loading weights took"),
 		text.Steps("graph_capture", "Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph"),
 		text.Steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput", "Added request", "Received request", "200 OK", "500 Internal Server Error"),
-		text.Marks("-packages/vllm/", "vllm.engine.", "vllm.v1.", "max_num_batched_tokens=", "enable_prefix_caching=", "vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/", "-m vllm.entrypoints", "vllm/vllm-openai:", "/vllm:latest", "$ vllm serve",
+		text.Marks("-packages/vllm/", "vllm.engine.", "vllm.v1.", "max_num_batched_tokens=", "vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/", "-m vllm.entrypoints", "vllm/vllm-openai:", "/vllm:latest", "$ vllm serve",
 			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "Resolved architecture: ", "vLLM API server version", "RayWorkerVllm", "or use '--enforce-eager' in the CLI", "has no vLLM implementation, falling back", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", text.OutOfMemory, text.NcclError),
 	),
 	Process: text.NamedLike("EngineCore", "VllmWorker", "Worker ", "Worker_", "APIServer", "ApiServer", "DPEngineCoreActor", "RayWorkerWrapper", "RayWorkerVllm", "NPURayWorkerWrapper", "StageEngineCore"),

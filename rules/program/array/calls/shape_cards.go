@@ -135,7 +135,7 @@ func replays(c *ledger.Case) map[string]string {
 	}
 	frames := ledger.Trace(c)
 	words := strings.ToLower(callers(frames) + frames[len(frames)-1].File)
-	if !strings.Contains(words, "replay") && !strings.Contains(words, "buffer(") {
+	if !strings.Contains(words, "replay") && !(strings.Contains(words, "buffer(") && strings.Contains(words, "obs")) { // other buffers hold sound, pictures ...
 		return nil
 	}
 	if out["asked"] = ""; c.Asked.Has() {
