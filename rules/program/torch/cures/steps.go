@@ -48,7 +48,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if !OpenWork(c) {
 		return out
 	}
-	size := sample(c, "shorter or smaller inputs (half the length, or half the width and height of an image)")
+	size := sample(c, "half the length, or half the width and height of an image")
 	if c.Reader.Work == "" && (c.Signal("vision") != nil || imaging(c)) {
 		size = "smaller images or tiles (half the width and height is a quarter)"
 	}
@@ -66,6 +66,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	out["any"] += "."
 	switch {
 	case !Ranked(c) && c.Reader.Edits == "":
+		out["any"] += " Code of your own that trains nothing: under `torch.no_grad()`."
 		out["kept"] = whenItFails
 	case other[0] == 'H' && Batch(c)["batch"] == "":
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
@@ -77,7 +78,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 }
 
 // whenItFails parts the causes by what only the reader knows.
-const whenItFails = "When it fails tells more. After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input. Evaluation: often `torch.no_grad()` is missing. Notebook: restart the kernel first."
+const whenItFails = "When it fails tells more. After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input. In a notebook, restart the kernel first."
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {
@@ -117,16 +118,22 @@ func lighter(c *ledger.Case, figures map[string]string) {
 // lowVRAM is how programs call it, with the flag of the one that most such
 // messages come from, for cards that the flag is meant for.
 func lowVRAM(c *ledger.Case) string {
-	if !c.Total.Has() || c.Total.Bytes > 12*units.GiB || c.Reader.Edits == "code" {
+	since, _ := c.Fact("torch_since") // 1.4 to 1.9 and older ones are from before that program
+	if !c.Total.Has() || c.Total.Bytes > 12*units.GiB || c.Reader.Edits == "code" || since.Text == "1.0" || since.Text == "1.4" {
 		return ", where the program has it (\"low VRAM\")"
 	}
 	return " (\"low VRAM\"; AUTOMATIC1111: `--medvram`)"
 }
 
-// half is 16 bit in training, in the PyTorch of its time.
+// half is 16 bit in training, in the PyTorch of its time: autocast came with 1.6,
+// and without "cuda." in its name with 1.10.
 func half(c *ledger.Case) string {
-	if ledger.Before2020(c) {
+	since, _ := c.Fact("torch_since")
+	switch {
+	case ledger.Before2020(c):
 		return "NVIDIA's apex"
+	case since.Text == "1.4":
+		return "`torch.cuda.amp.autocast()`, from 1.6 on,"
 	}
 	return "`torch.autocast(\"cuda\")`"
 }
