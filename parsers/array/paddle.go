@@ -8,8 +8,7 @@ import (
 // Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
 var Paddle = parser("paddle", nil,
 	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 560, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
-	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
-	// allocation failed."
+	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
 	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), // Caffe, syncedmem.cpp
 	text.On("Cuda Runtime (out of memory)", readTensorRT),       // 8.2 and later
@@ -23,7 +22,7 @@ var Paddle = parser("paddle", nil,
 	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
 	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)), text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))), text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
-	text.On("CUDA failed with error out of memory", readCTranslate2),
+	text.On("CUDA failed with error out of memory", readCTranslate2), text.On("CUDAMiner::initEpoch", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "load"}, 600, 80, minerPattern)),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)),
 	// OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused.
@@ -41,12 +40,12 @@ var (
 	// has "Cannot allocate 512.0MB GPU memory, available memory is 280.0MB". A sum
 	// of all in the process, of which the pool is part.
 	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)(?:.{0,260}?flags_fraction_of_gpu_memory_to_useis(?<utilization>0\.\d{1,4})now)?`)
-	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
-	// allocating <= available failed, 10513462067 > 1369702144".
+	// ethminer prints the card, then the DAG with its cache, then the refusal.
+	minerPattern = text.NewPattern(`memory:(?<total>SIZE).{0,500}?generatingdag\+light:(?<requested>SIZE).{0,200}?outofmemory`)
+	// Fluid of 2018: "enforce allocating <= available failed, 10513462067 > 1369702144", its whole share.
 	paddleChunk = text.NewPattern(`availablefailed,(?<requested_bytes>\d{1,18})(?:>|\\u003e)(?<free_bytes>\d{1,18})`)
-	// CANN's driver: "halMemAlloc failed:size=419430400(bytes), type=0, ...,
-	// device_id=1, ErrCode=207001, desc=[driver error:out of memory]". Before it
-	// stands what each module holds on that device.
+	// CANN's driver: "halMemAlloc failed:size=419430400(bytes), type=0, ..., device_id=1, ErrCode=207001,
+	// desc=[driver error:out of memory]". Before it stands what each module holds on that device.
 	halPattern      = text.NewPattern(`halmemallocfailed:size=(?<requested_bytes>\d{1,19})\(bytes\),.{0,140}?device_id=(?<device>\d{1,3}),.{0,60}?outofmemory`)
 	tensorRTPattern = text.NewPattern(`requestedamountofgpumemory\((?<requested>\d{1,20}bytes)\)`)
 	// OutOfGPUMemoryError (src/pool.jl): "Effective GPU memory usage: 99.54% (7.760

@@ -302,8 +302,10 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 			return end // the same words: see llamacpp.go
 		}
 		x.Kind = fact.CUDAError
-	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory",
-		"triple_chevron_launcher::launch(): out of memory":
+		if strings.Contains(s[end:min(end+30, len(s))], "error_out_of_memory)") {
+			x.Framework = "other" // Julia's CUDAdrv adds the code and its name
+		}
+	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory", "triple_chevron_launcher::launch(): out of memory":
 		x.Kind = fact.CUDAError
 	case "out of memory at /": // THC's message, up to 0.4, whatever its head was typed like
 		if strings.HasSuffix(s[:at], "(2):") && strings.HasSuffix(s[:at-len("(2):")], "error") || !strings.Contains(s[at:min(at+200, len(s))], "thc") {
@@ -316,8 +318,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 			return end // RMM and thrust: see cupy.go; compiled programs: see plain
 		}
 		x.Kind = fact.CUDAError
-	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
-		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation", "insufficient resources when calling `cusparse":
+	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm", "CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation", "insufficient resources when calling `cusparse":
 		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") || strings.Contains(before, "cublasfailure3:") {
 			return end // TensorFlow and Rust: see tensorflow.go and rust.go
 		}

@@ -20,7 +20,7 @@ var programs = []string{
 	"accelerate", "aphrodite", "awk", "aws", "axolotl", "bjobs", "cargo", "cat", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg",
 	"free", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "launchctl", "llama-cli", "llama-server", "ls",
 	"llamafactory-cli", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "npm",
-	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep", "sort",
+	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "rustup", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep", "sort",
 	"spark-submit", "sudo", "sync", "sysctl", "systemctl", "journalctl", "free", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
 	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisper-ctranslate2", "whisperx", "wsl", "xinference", "xpu-smi",
 }

@@ -77,7 +77,7 @@ var cupyCards = []cause.Card{
 		Cures: []cause.Cure{
 			lookAtCard,
 			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
-			{Fix: "stream_dataset", Title: "Smaller partitions, fewer columns", Told: "Dask and NVTabular: a smaller `part_size` (`\"128MB\"`); else `columns=[...]` when reading.", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Smaller partitions, fewer columns", Told: "Dask and NVTabular: a smaller `part_size` (`\"128MB\"`); else fewer columns when reading (`usecols=[...]` of a CSV, `columns=[...]` of Parquet), or a large CSV in parts (`byte_range=` in `cudf.read_csv`).", Cost: "Some rewriting"},
 		},
 		Sources: []string{"rmm/docs/user_guide/guide.md", "rmm/cpp/include/rmm/detail/error.hpp"},
 	},

@@ -66,12 +66,12 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
-		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes 75 % of the card at its first operation; a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own 75 %.",
+		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes most of the card at its first operation (75 %; before jaxlib 0.4.1 a share of what was free); a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own share.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
 			{Fix: "lower_batch_size", If: inNotebook, Title: "If it fails again: a shorter or smaller input", Told: "Half the length or batch, by the notebook's own fields. A card with more memory takes the whole (in hosted notebooks: another runtime type).", Cost: "Detail, or slower"},
 			sharedNoPool,
-			{Fix: "lower_batch_size", If: when.Not(inNotebook), Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .90 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
+			{Fix: "lower_batch_size", If: when.Not(inNotebook), Title: "If it is alone on the card: lower the batch size", Told: "Half the batch or length; and a share of .95 (`XLA_PYTHON_CLIENT_MEM_FRACTION`).", Cost: "Slower"},
 			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},

@@ -56,8 +56,8 @@ func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cau
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample), sizedAtLeast(1)), Said: said, Unsaid: unsaid,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures, Headline: "ran out of graphics memory in a step: a tensor of {asked} did not fit",
-		Means: "The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]]. Another process on the card can have the same effect: `nvidia-smi` shows it.[[ {tiny}]]",
-		Not:   "Memory growth: it changes when memory is taken, not how much.",
+		Means: "[[{tiny} ]]The activations of the step fill {pool}, and they grow with the batch[[: the first number of the shape, {batch}, is usually the batch, so each sample costs {each} in this layer alone]].[[ {others}]]",
+		Not:   "Memory growth in a process that has the card to itself: it changes when memory is taken, not how much.",
 		Cures: slices.Concat([]cause.Cure{kernelsFirst}, cures), Sources: sources,
 	}
 }
@@ -292,9 +292,9 @@ func poolFigures(c *ledger.Case) map[string]string {
 // tensorFigures take the batch from the shape of the tensor.
 func tensorFigures(c *ledger.Case) map[string]string {
 	out := poolFigures(c)
-	out["batch"], out["each"], out["halved"], out["pool"], out["tiny"] = "", "", "", "TensorFlow's share of the card", ""
+	out["batch"], out["each"], out["halved"], out["pool"], out["tiny"], out["others"] = "", "", "", "TensorFlow's share of the card", "", "Another process on the card can have the same effect: `nvidia-smi` shows it."
 	if tinyPiece(c) {
-		out["tiny"] = "So small a piece fails only on a card that is full already: look there first."
+		out["tiny"], out["others"] = "So small a piece is refused only where everything is full already. Either another process holds the card (an earlier run, another notebook), or this program has filled it, perhaps with models that it built before.", ""
 	}
 	if x, ok := c.Fact("tf_share"); out["used"] != "" {
 		out["pool"] = "the " + c.F().Limit.String() + " that TensorFlow may take (" + out["used"] + " in use)"

@@ -44,6 +44,16 @@ func OfBuild() []cause.Card {
 	return cards("build", "was ended: its compilers needed more RAM than there was", buildTools[:len(buildTools)-1])
 }
 
+// OfCargo is the card for logs that show Cargo at work, whatever else.
+func OfCargo() []cause.Card {
+	for i, t := range buildTools {
+		if t.name == "cargo" {
+			return cards("cargo", "was ended: its crates needed more RAM than there was", buildTools[i:i+1])
+		}
+	}
+	return nil
+}
+
 // compiler: what was killed is one; Cargo says that of rustc with its command.
 func compiler(c *ledger.Case) bool {
 	return c.Kind(fact.BuildKilled) || c.Contains("rustc --crate-name") || c.Contains(".rmeta")

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -8,6 +9,20 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
+
+// littleAsked: so little was refused that no single query is to blame.
+func littleAsked(c *ledger.Case) bool {
+	asked := ledger.Requested(c)
+	return asked > 0 && asked <= units.MiB
+}
+
+// refusedQuery says what a small request means.
+func refusedQuery(c *ledger.Case) map[string]string {
+	if littleAsked(c) {
+		return map[string]string{"little": "So little is refused only where memory was full already, by all sessions and programs of that machine together or by what this query had taken before."}
+	}
+	return map[string]string{"little": ""}
+}
 
 // PostgreSQL is the database, whose workers share memory through /dev/shm.
 var PostgreSQL = program.Program{
@@ -50,11 +65,14 @@ var PostgreSQL = program.Program{
 		ID: "postgresql/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"in memory context \""},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was refused {asked} by the system in one query",
-		Means:    "The server asked the system for {asked} more, for the query after STATEMENT, and was refused: the machine had promised all that it may (`vm.overcommit_memory=2`), RAM and swap were full, or a limit on the process was reached. The memory contexts that the server's log lists before the error show what holds most.",
+		Means:    "The server asked the system for {asked} more, for one query, which its own log names after STATEMENT, and was refused: RAM and swap were full, the machine had promised all that it may (`vm.overcommit_memory=2`), or a limit on the process was reached.[[ {little}]] The memory contexts that the server's log lists before the error show what this session holds.",
+		Figures:  refusedQuery,
 		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", If: littleAsked, Title: "See what fills the server's machine", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "On the machine (or in the container) of the server. Little available: more RAM or swap, a higher container limit, or fewer programs beside it. `Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
+			{Fix: "lower_num_workers", If: littleAsked, Title: "Allow fewer sessions, each with less", Told: "A lower `max_connections`, with a pool in the client or PgBouncer; `shared_buffers` at a quarter of the RAM; `work_mem` counts for each sort, hash and parallel worker of each session (4MB unless set): `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`", Cost: "Sessions wait; large sorts go to disk"},
 			{Fix: "lower_batch_size", Title: "Let a query take less", Told: "For this session; each sort, hash and parallel worker may take `work_mem`. Huge `array_agg`, `string_agg` or IN lists have no such bound: split the query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "Slower queries"},
-			{Fix: "raise_memory_limit", Title: "Check what the machine may promise", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "`Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
-			{Fix: "lower_num_workers", Title: "Allow fewer sessions", Told: "A lower `max_connections` with a pool (PgBouncer) before it: every session has memory of its own.", Cost: "Sessions wait"},
+			{Fix: "raise_memory_limit", If: when.Not(littleAsked), Title: "Check what the machine may promise", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "`Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
+			{Fix: "lower_num_workers", If: when.Not(littleAsked), Title: "Allow fewer sessions", Told: "A lower `max_connections` with a pool (PgBouncer) before it: every session has memory of its own.", Cost: "Sessions wait"},
 		},
 		Sources: []string{"postgresql/src/backend/utils/mmgr/aset.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
 	}, {

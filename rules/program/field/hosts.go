@@ -1,6 +1,12 @@
 package field
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
 
 // Tools of tables and workers, and those that compute hashes.
 var (
@@ -112,20 +118,28 @@ var (
 	}))
 
 	Miner = of(program.Program{
+		Cards: []cause.Card{{
+			ID: "miner/dag", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Generating DAG"}, If: fitsAlone, Figures: besideDAG,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the DAG: {dag} of a card of {card}",
+			Means:   "The DAG with its cache takes {dag} and has to lie on the card whole. The card has {card}, so {rest} remains for display, driver and the miner's own buffers, which take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards.",
+			Not:     "Overclocking or another pool.",
+			Cures:   []cause.Cure{{Fix: "close_other_apps"}, {Fix: "raise_pagefile"}, {Fix: "use_smaller_model"}},
+			Sources: []string{"ethminer/libethash-cuda/CUDAMiner.cpp"},
+		}},
 		Name: "miner", Shown: "The miner", Work: "data", Edits: "flags", Language: "other",
-		Proofs: []string{"ethminer", "Generating DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "lolMiner", "teamredminer", "gminer"},
+		Proofs: []string{"ethminer", "Generating DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "eth::CUDAMiner::", "lolMiner", "teamredminer", "gminer"},
 		Titles: map[string]string{"use_smaller_model": "Mine a coin or algorithm with a smaller DAG", "raise_pagefile": "Windows: enlarge the page file to the sum of all cards", "close_other_apps": "Close everything else on the card", "select_gpu": "Leave the small card out"},
 		Costs:  map[string]string{"use_smaller_model": "Another coin.", "close_other_apps": "None.", "select_gpu": "That card's hash rate."},
 		Steps: steps{
-			"use_smaller_model": say("The DAG grows with each epoch: 1 GiB + 8 MiB x epoch (Ethash; an epoch is about 4 days). It outgrew 3 GB cards at epoch 256 on Linux and 4 GB cards at about 375, on Windows earlier."),
+			"use_smaller_model": say("The DAG grows with each epoch: 1 GiB + 8 MiB x epoch (Ethash; an epoch is about 4 days). The lines above the failure name the epoch: 3 GB cards end at 256 on Linux, 4 GB cards at about 375, on Windows earlier. Below that the card is large enough, and something else is on it."),
 			"close_other_apps":  say("Run the display on another card or on the processor's graphics, without a browser. Linux without a desktop leaves most free."),
 			"select_gpu":        say("ethminer `--cu-devices 0 2`, T-Rex `-d 0,2`, PhoenixMiner `-gpus 13`, lolMiner `--devices 0,2`."),
 		},
 		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus"},
 	}, []shortage{{
-		means:  "The whole DAG must fit on the card, and it grows with every epoch; display and driver take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards: with several cards as much as they have together.",
+		means:  "The whole DAG must fit on the card, and it grows with every epoch; display and driver take 100 to 700 MB of it. On Windows the driver also needs page file for what is on the cards: with several cards as much as they have together.",
 		not:    "Overclocking or another pool.",
-		fixes:  []string{"use_smaller_model", "close_other_apps", "raise_pagefile", "select_gpu"},
+		fixes:  []string{"close_other_apps", "raise_pagefile", "use_smaller_model", "select_gpu"},
 		source: "ethminer/libethash-cuda/CUDAMiner.cpp",
 	}}, nil)
 
@@ -154,3 +168,18 @@ var (
 		source: "john/doc/OPTIONS",
 	}))
 )
+
+// fitsAlone: the card is larger than what its miner puts there, by less than what
+// a desktop takes.
+func fitsAlone(c *ledger.Case) bool {
+	f := c.F()
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes <= f.Total.Bytes && f.Requested.Bytes+units.GiB > f.Total.Bytes
+}
+
+func besideDAG(c *ledger.Case) map[string]string {
+	if !fitsAlone(c) {
+		return map[string]string{"dag": "", "card": "", "rest": ""}
+	}
+	f := c.F()
+	return map[string]string{"dag": f.Requested.String(), "card": f.Total.String(), "rest": units.Amount(f.Total.Bytes - f.Requested.Bytes)}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
+	"github.com/oomdoc/oomdoc/rules/program/host/oomd"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -114,7 +115,7 @@ var endedCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Limit the number of processes", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]{victim} itself: {bounded}.", Cost: "Requests wait at a peak"},
 			{Fix: "lower_num_workers", Title: "Limit the memory of {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "{bound}. Then start it again and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
-			{Fix: "add_swap", Title: "Add swap for peaks", If: when.Not(fullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "add_swap", Title: "Add swap for peaks", If: when.Not(oomd.FullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "raise_memory_limit", Title: "Get a machine with more RAM", Told: "For example the next size of the virtual machine, or a machine of its own for what grows.", Cost: "Money"},
 			{Fix: "close_other_apps", Title: "Restart it automatically until then", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that it is not down for long.", Cost: "Hides the cause"},
 		},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/oomd"
 	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -48,6 +49,9 @@ func ownLimit(parts ...string) func(*ledger.Case) bool {
 		return false
 	}
 }
+
+// ofOOMD are the cards of a group that systemd-oomd ended.
+var ofOOMD = oomd.Cards(swapSteps)
 
 var kernelCards = []cause.Card{
 	{
@@ -181,7 +185,7 @@ var kernelCards = []cause.Card{
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "https://github.com/pytorch/pytorch/issues/13246", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/", "https://docs.oracle.com/en/java/javase/21/docs/specs/man/java.html", "node/doc/api/cli.md"},
 	},
-	oomd,
+	ofOOMD[0], ofOOMD[1],
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
+	"github.com/oomdoc/oomdoc/rules/program/host/oomd"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -17,7 +18,7 @@ import (
 func writesPython(c *ledger.Case) bool { return inPython(c) || loaderKilled(c) }
 
 // ofGuest are what the kernel prints of the hardware of a virtual machine.
-var ofGuest = []string{"Hardware name: QEMU", "Hardware name: VMware", "Hardware name: innotek GmbH VirtualBox", "Hardware name: Xen", "Hardware name: Microsoft Corporation Virtual Machine", "Hardware name: Amazon EC2", "Hardware name: Google Google Compute Engine", "Hardware name: Red Hat KVM", "Hardware name: OpenStack"}
+var ofGuest = []string{"Hardware name: QEMU", "Hardware name: VMware", "Hardware name: innotek GmbH VirtualBox", "Hardware name: Xen", "Hardware name: Microsoft Corporation Virtual Machine", "Hardware name: Amazon EC2", "Hardware name: Google Google Compute Engine", "Hardware name: Red Hat KVM", "Hardware name: OpenStack", "-azure #"}
 
 // inGuest: the log is that of a virtual machine.
 func inGuest(c *ledger.Case) bool { return c.Near(ofGuest...) }
@@ -54,26 +55,37 @@ var machine = cause.Card{
 		{Fix: "lower_num_workers", If: when.All(asked, when.Not(inPython)), Title: "Reduce what {asker} holds", Told: "{asker_bound}.", Cost: "Some speed"},
 		{Fix: "close_other_apps", If: when.Not(when.Any(named, inPython, asked)), Title: "See who was killed, and who holds the RAM", Kind: "shell", Text: "sudo dmesg -T | grep -E 'Killed process|oom-kill:' | tail -2; ps -eo pid,rss,etime,args --sort=-rss | head -6", Told: "The line \"Killed process\" names the victim and what it held.", Cost: "A look is free"},
 		{Fix: "raise_memory_limit", If: when.Not(inPython), Title: "Give the machine more RAM[[: it has {ram_total}]]", Told: "Or move one of the large programs to another machine.", Cost: "Money"},
-		{Fix: "add_swap", If: when.Not(fullSwap), Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+		{Fix: "add_swap", If: when.Not(oomd.FullSwap), Title: "Add swap for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 		{Fix: "close_other_apps", If: inPython, Title: "Give this program its own memory limit", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): then only this program is killed, and the rest of the machine stays usable.", Cost: "It is killed a little earlier"},
 	},
 	Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 }
 
+// inCloud: the virtual machine is one of a provider, by its hardware or its kernel.
+func inCloud(c *ledger.Case) bool {
+	return c.Near("Hardware name: Amazon EC2", "Hardware name: Google Google Compute Engine", "Hardware name: OpenStack", "-azure #")
+}
+
+// startsContainers: what asked has the score of containerd's service and of the
+// helpers that it starts (containerd/containerd.service, OOMScoreAdjust).
+func startsContainers(c *ledger.Case) bool { return c.Contains("oom_score_adj=-999") }
+
+// boundContainers is for a machine whose containers have no limits of their own.
+var boundContainers = cause.Cure{Fix: "lower_parallel", If: startsContainers, Title: "Bound the containers, and start fewer at once", Told: "A score of -999 is that of containerd and its helpers: a container was being started. `docker stats --no-stream` shows what each holds; `docker run -m 2g`, `mem_limit: 2g` in Compose, or `resources.limits.memory` bounds it, so that one cannot take the machine.", Cost: "What needs more is ended alone"}
+
+// cloudRAM is how an instance gets more.
+var cloudRAM = cause.Cure{Fix: "raise_memory_limit", If: inCloud, Title: "Take the next size of the instance[[: it has {ram_total}]]", Told: "In the provider's console or command line, with the instance stopped.", Cost: "Money"}
+
 // guestRAM is how a virtual machine gets more.
-var guestRAM = cause.Cure{Fix: "raise_memory_limit", Title: "Give the virtual machine more RAM[[: it has {ram_total}]]", Told: "On its host, in the settings of what runs it (QEMU `-m`, libvirt `<memory>`, VirtualBox, VMware), or the next size of the cloud's instance. A tool that builds in a virtual machine of its own has an option for it (debos `--memory=4GB`).", Cost: "Less for the host, or money"}
+var guestRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inCloud), Title: "Give the virtual machine more RAM[[: it has {ram_total}]]", Told: "On its host, in the settings of what runs it (QEMU `-m`, libvirt `<memory>`, VirtualBox, VMware). A tool that builds in a virtual machine of its own has an option for it (debos `--memory=4GB`).", Cost: "Less for the host, or money"}
 
 // virtual is the card of a machine for a virtual one, whose RAM its host decides.
 func virtual(k cause.Card) cause.Card {
 	k.ID, k.Said = "linux/guest", ofGuest
 	k.Headline = strings.Replace(k.Headline, "the machine's RAM", "the virtual machine's RAM", 1)
 	k.Means = strings.NewReplacer("The machine itself", "The virtual machine itself", "The machine has", "It has").Replace(k.Means)
-	k.Cures = slices.Clone(k.Cures)
-	for i, cure := range k.Cures {
-		if cure.Fix == "raise_memory_limit" {
-			k.Cures[i] = guestRAM
-		}
-	}
+	at := slices.IndexFunc(k.Cures, func(x cause.Cure) bool { return x.Fix == "raise_memory_limit" })
+	k.Cures = slices.Concat(k.Cures[:at], []cause.Cure{boundContainers, cloudRAM, guestRAM}, k.Cures[at+1:])
 	return k
 }
 
@@ -97,7 +109,7 @@ var memoryFiles = cause.Card{
 	Not:      "Looking for a leak in the process that was ended.[[ {host_swap}: it does not reach the virtual machine.]]",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "Put those files on a disk", Told: "A tool that builds in a virtual machine of its own has an option for scratch space on disk (debos `--scratchsize=8G`). Elsewhere `df -h -t tmpfs` shows the one that fills: use another folder (`TMPDIR=/var/tmp`), or mount a disk there.", Cost: "Slower than RAM"},
-		only(guestRAM, inGuest),
+		only(cloudRAM, when.All(inGuest, inCloud)), only(guestRAM, when.All(inGuest, when.Not(inCloud))),
 		{Fix: "raise_memory_limit", If: when.Not(inGuest), Title: "Bound the tmpfs", Told: "Then the write fails with \"No space left on device\" instead: `sudo mount -o remount,size=2G /tmp` (the one that fills; by default half of the RAM each).", Cost: "Less room there"},
 	},
 	Sources: []string{"linux/mm/shmem.c", "linux/Documentation/filesystems/tmpfs.rst", "debos/README.md"},

@@ -39,6 +39,17 @@ var alphafoldCards = []cause.Card{{
 	Figures: wholePlan,
 	Sources: []string{"AFProfile/src/run_AFP.py", "AFProfile/src/alphafold/model/config.py"},
 }, {
+	ID: "alphafold/docker", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"/app/alphafold/run_alphafold.py"}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: it wants {asked} in one piece]]",
+	Means:   foldMeans + "{asked} is the working memory of one compiled prediction. AlphaFold's Docker script already turns on unified memory with a fraction of 4.0: JAX may take four times the card, the rest lies in RAM.[[ On a card below {quarter} GB that is less than {asked}.]] If the card is larger, the RAM was short.",
+	Figures: fourth,
+	Cures: []cause.Cure{
+		shorterIf(hopeless),
+		{Fix: "cpu_offload", Title: "Raise the fraction in docker/run_docker.py", Told: "So that the fraction times the card is well above {asked}, and RAM beside it is free. Variables of your own shell do not reach the container; it is this line of the script:", Kind: "config", Text: "'XLA_PYTHON_CLIENT_MEM_FRACTION': '8.0',   # '4.0' today", Cost: "Much slower once it spills; RAM for it"},
+		shorterIf(when.Not(hopeless)), largerCard,
+	},
+	Sources: []string{"alphafold/docker/run_docker.py"},
+}, {
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory for this length[[: it wants {asked} in one piece]]",
 	Means:   foldMeans + "{asked} is the working memory of one compiled prediction, requested in one piece[[; {beyond}]]. AlphaFold's Docker script lets it spill into RAM; other ways to run it must set that themselves.",
@@ -57,6 +68,12 @@ func beyond(c *ledger.Case) map[string]string {
 		return map[string]string{"beyond": ""}
 	}
 	return map[string]string{"beyond": "few cards, if any, have so much"}
+}
+
+// fourth is the card four times of which is less than what was wanted.
+func fourth(c *ledger.Case) map[string]string {
+	const gb = 1e9
+	return map[string]string{"quarter": strconv.FormatInt(ledger.CeilDiv(ledger.Requested(c), 4*gb), 10)}
 }
 
 // wholePlan points to XLA's own count of the whole program.

@@ -137,8 +137,13 @@ var (
 		Means:    "The step ran in the builder, which has the memory of Docker's machine: on Docker Desktop half of the RAM or less, on a small server what is left. Steps and targets that build at the same time share it.",
 		Not:      "`docker run --memory`: it does not apply to builds.",
 		Cures: []cause.Cure{
-			do("raise_memory_limit", "Give Docker more memory", "RAM for other programs", "Docker Desktop: Settings, Resources, Memory: twice what stands there; WSL: the same as `memory=` in .wslconfig, then `wsl --shutdown`; a server: stop other services while it builds, or add swap; a box that builds add-ons (Home Assistant): stop other add-ons, then try again. `docker info` prints what there is (Total Memory)."),
-			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=2048`; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
+			{Fix: "raise_memory_limit", Title: "Give the build more memory", Ways: []cause.Way{
+				{For: "A server", Text: "below 2 GB take the next size, or add swap; stop other services and containers while it builds"},
+				{For: "Docker Desktop", Text: "Settings, Resources, Memory: twice what stands there; WSL: `memory=` in .wslconfig, then `wsl --shutdown`"},
+				{For: "A box that builds add-ons (Home Assistant)", Text: "stop other add-ons, then try again"},
+			}, Told: "`docker info` prints what there is (Total Memory).", Cost: "Money, or RAM for other programs"},
+			{Fix: "add_swap", Title: "On a Linux server: add swap, then build again", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk, slow"},
+			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=1024`, well below the RAM; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
 			do("upgrade_version", "Build on another machine", "a registry", "In CI or on your own machine, then push the image; or one stage at a time: `docker build --target STAGE`."),
 		},
 		Sources: []string{"https://docs.docker.com/build/", "https://docs.docker.com/desktop/settings-and-maintenance/settings/"},

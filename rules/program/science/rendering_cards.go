@@ -58,6 +58,18 @@ var blenderCards = []cause.Card{
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://github.com/princeton-vl/infinigen/issues/68"},
 	},
 	{
+		ID: "blender/stream", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"Out of memory in cuStreamCreate"}, Unsaid: []string{"shared host memory"},
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "found graphics memory full: not even a queue for the card could be made",
+		Means: "A CUDA stream takes next to nothing, so memory was used up before: by this scene (textures, geometry, a viewport in Rendered mode, which holds a second copy), by other programs, or, on Windows, by the commit limit, which counts what is on the card too. If the default cube fails as well, it is not the scene but the driver or what stands in for CUDA (ZLUDA).",
+		Not:   "Fewer samples: they take time, not memory.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again. Watch Dedicated GPU memory and Committed in Task Manager (Performance) meanwhile", Cost: "Free"},
+			simplify,
+			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. It needs the scene in RAM once", Cost: "Several times slower"},
+		},
+		Sources: []string{"blender/intern/cycles/device/cuda/queue.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
+	},
+	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
 		Means: "Memory that has to be on the card was refused: image buffers, the acceleration structure, kernels. Textures and geometry use it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, and other programs may hold a part; the log does not show which.",
@@ -105,7 +117,7 @@ var unrealCards = []cause.Card{{
 	ID: "unreal/commit", Kinds: []fact.Kind{fact.CommitLimit}, Unsaid: editorWords,
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused system memory by Windows[[: {asked} in one piece]]",
 	Means: "All programs together have committed as much as RAM and page file can hold, even if RAM looks free.[[ This one asked for {asked} next;]] the log does not show who holds the most.",
-	Not:   "Lower graphics settings, or a larger card: it is not the card's memory.",
+	Not:   "A larger card: it is not the card's memory.",
 	Cures: []cause.Cure{
 		{Fix: "raise_pagefile", Title: "Enlarge the Windows page file", Cost: "disk space, and a restart", Told: "Win+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change. Let Windows manage it on a drive with room, or set initial 32768, maximum 98304 (MB); restart."},
 		{Fix: "close_other_apps", Title: "Watch \"Commit size\", close what is large", Cost: "a look is free", Told: "Task Manager, Details, right-click the header: column \"Commit size\". If it is another program, close or restart that one."},

@@ -30,7 +30,7 @@ var MATLAB = program.Program{
 var Julia = program.Program{
 	Name: "cuda.jl", Shown: "CUDA.jl", Work: "science", Edits: "code", Language: "other",
 	Sources:  program.Sources{"CUDA.jl/docs/src/usage/memory.md": "JULIA_CUDA_HARD_MEMORY_LIMIT JULIA_CUDA_MEMORY_POOL"},
-	Proofs:   []string{"Out of GPU memory trying to allocate", "CUDA.jl", "/.julia/packages/CUDA", "OutOfGPUMemoryError"},
+	Proofs:   []string{"Out of GPU memory trying to allocate", "CUDA.jl", "/.julia/packages/CUDA/", "OutOfGPUMemoryError"},
 	Titles:   map[string]string{"empty_cache": "Free arrays at once", "lower_batch_size": "Lower the batch size", "half_precision": "Use Float32"},
 	Costs:    map[string]string{"empty_cache": "A little time.", "half_precision": "Seven digits instead of sixteen."},
 	Remedies: cures(cause.InOrder("empty_cache", "lower_batch_size", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "stream_dataset", "raise_memory_limit")),
@@ -205,7 +205,7 @@ var Java = program.Program{
 var Build = program.Program{
 	Name: "build", Shown: "The build", Work: "build", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"flash-attention/setup.py": "MAX_JOBS NVCC_THREADS", "flash-attention/README.md": "--no-build-isolation", "cmake/Help/manual/cmake.1.rst": "--build --parallel CMAKE_BUILD_PARALLEL_LEVEL"},
-	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object", "cargo build"},
+	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object"},
 	Titles:   map[string]string{"upgrade_version": "Install a prebuilt wheel"},
 	Costs:    map[string]string{"upgrade_version": "None, if there is one for your versions."},
 	Beside:   map[string][]string{"Building wheel for": {"still running"}},

@@ -199,6 +199,12 @@ func heldByOthers(c *ledger.Case) bool {
 	return f.ProcessUsed != nil && f.Allocated != nil && f.ProcessUsed.Bytes*4 < f.Allocated.Bytes
 }
 
+// fullBefore: little was wanted and hardly anything was free.
+func fullBefore(c *ledger.Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Requested != nil && f.Requested.Bytes <= cause.Crumb && f.Free.Bytes <= cause.Crumb && !c.Training()
+}
+
 func taken(c *ledger.Case) map[string]string {
 	f := c.F()
 	return map[string]string{"taken": units.AmountWithin(f.Allocated.Bytes, 0), "mine": units.AmountWithin(f.ProcessUsed.Bytes, 0)}
@@ -215,6 +221,16 @@ var paddleCards = []cause.Card{paddleGrows, {
 		{Fix: "close_other_apps", Title: "Give each container its own card", Told: "`docker ps` shows which run; in a compose file `device_ids` under `deploy.resources.reservations.devices` decides which card a service sees.", Cost: "A restart"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
+}, {
+	ID: "paddle/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: fullBefore,
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full: even {asked} was refused",
+	Means: "{asked} is very little, and {free} was free: the card was full before this request. Another process holds it, or this program fills it with its own work; where a server starts several workers, each of them has a copy of the model and a context of its own.",
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "See what holds the card, and end or move it", Told: "Earlier Python runs, notebooks, other workers of the same server: `kill PID` for what is yours.", Kind: "shell", Text: "nvidia-smi", Cost: "A look is free"},
+		{Fix: "lower_num_workers", Title: "If it is your own workers: start fewer", Told: "Gunicorn `-w 1` (or `workers = 1`) and threads in it, or spread them: a card for each by `CUDA_VISIBLE_DEVICES=1` before the start.", Cost: "Fewer requests at a time"},
+		{Fix: "lower_batch_size", Title: "If it is alone on the card: halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML; when it only predicts, smaller images.", Cost: "Slower per sample"},
+	},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "https://docs.gunicorn.org/en/stable/settings.html"},
 }, {
 	ID: "paddle/ocr", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PaddleOCR", "paddleocr", "ppocr", "tools/infer/predict_"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needed {asked} more on the card for OCR and found {free}",
@@ -264,17 +280,22 @@ var darknetCards = []cause.Card{{
 	Sources: []string{"darknet/README.md", "darknet/src/detector.c"},
 }}
 
+// serverJava: a server whose heap a variable sets, in a container as a rule.
+func serverJava(c *ledger.Case) bool { return c.Says("elasticsearch", "docker") }
+
 var javaCards = []cause.Card{{
 	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of system memory",
-	Means: "\"Not enough space\" with errno 12 means RAM, not disk: the system or the container refused {asked} to Java, usually for its heap at the start (-Xms). By default servers take a quarter to half of the RAM that they see; beside other programs, or under a container limit, that can be too much.",
+	Means: "Errno 12 (\"Not enough space\", \"Cannot allocate memory\") means RAM, not disk: the system or the container refused {asked} to Java, usually a part of its heap. The heap that -Xms and -Xmx allow, a quarter of the RAM unless set, does not fit beside the other programs or under the container's limit.",
 	Not:   "Freeing disk space, or a larger -Xmx.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{
+		{Fix: "close_other_apps", If: when.Not(serverJava), Title: "See what is free, and close what is large", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "The whole heap and half a GB beside it must fit into \"available\"; if little is missing, closing a browser or another Java is enough.", Cost: "Free"},
+		{Fix: "lower_mem_fraction", If: when.Not(serverJava), Title: "Lower the heap size (-Xmx) to what fits", Told: "In the program's own start script or options, which win over variables: at most half of the RAM (`-Xmx4g` on 8 GB). If none is set there: `JAVA_TOOL_OPTIONS=-Xmx4g` before the start. \"Java heap space\" afterwards means that it needs more than this machine has.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", If: serverJava, Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{
 			{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"},
 			{For: "Any other", Text: "`JAVA_TOOL_OPTIONS=\"-Xms256m -Xmx512m\"` before the start, or -Xms and -Xmx in its own options"},
 		}, Cost: "Less for its caches"},
-		{Fix: "close_other_apps", Title: "Check free memory and limits", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Told: "At least half a GB more than the heap must be available.", Cost: "Free"},
+		{Fix: "close_other_apps", If: serverJava, Title: "Check free memory and limits", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Told: "At least half a GB more than the heap must be available.", Cost: "Free"},
 		{Fix: "raise_memory_limit", Title: "Raise the memory of the container or VM", Told: "`docker run --memory=2g` (Compose: `mem_limit: 2g`; Kubernetes: `resources.limits.memory`); Docker Desktop: Settings, Resources. On a small machine add 2 GB of swap.", Cost: "Less for other programs"},
 	},
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},

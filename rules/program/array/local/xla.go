@@ -18,7 +18,7 @@ var TorchXLA = program.Program{
 		Means: "[[By its table {output} are outputs and {arguments} arguments (parameters, state, inputs). ]]A step needs its temporaries in one piece beside them, and they grow with the batch. Outputs are all tensors that the script still refers to where the graph is cut.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch per core", Cost: "slower", Told: "Or the image size, or the length. `batch_size` is per process, and each process has one core."},
-			{Fix: "detach_accumulated", Title: "Cut the graph in every step, and keep only numbers", Cost: "none", Told: "At the end of a step, of an evaluation as well; `loss.item()` in place of the tensor, and that not in every step. New versions call it `torch_xla.sync()`.", Kind: "python", Text: "xm.mark_step()"},
+			{Fix: "detach_accumulated", Title: "Cut the graph in every step, and keep only numbers", Cost: "none", Told: "`xm.mark_step()` (new versions: `torch_xla.sync()`) at the end of a step, of an evaluation as well; `loss.item()` in place of the tensor, and that not in every step."},
 			{Fix: "half_precision", Title: "Compute in bfloat16", Cost: "digits", Told: "`with torch.autocast(\"xla\", dtype=torch.bfloat16):` around model and loss; older versions also know the environment variable `XLA_USE_BF16=1`."},
 			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Cost: "about a third more time", Told: "`torch_xla.utils.checkpoint.checkpoint` around each block."},
 		},

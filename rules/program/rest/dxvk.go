@@ -1,4 +1,4 @@
-package science
+package rest
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"

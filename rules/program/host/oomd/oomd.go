@@ -1,18 +1,32 @@
-package host
+// Package oomd knows the daemon of systemd that ends groups of programs before
+// memory is gone, and that of Talos.
+package oomd
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// oomd is the daemon of systemd that ends groups, and that of Talos.
+// Cards are the cards of a program whose way to add swap is given, the narrowest first.
+func Cards(addSwap func(*ledger.Case) []step.Step) []cause.Card {
+	k := oomd
+	k.Cures = slices.Clone(k.Cures)
+	for i := range k.Cures {
+		if k.Cures[i].Fix == "add_swap" && k.Cures[i].Told == "" {
+			k.Cures[i].Steps = addSwap
+		}
+	}
+	return []cause.Card{oomdSwap, k}
+}
+
 var oomd = cause.Card{
 	ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: oomdFigures,
@@ -23,15 +37,15 @@ var oomd = cause.Card{
 		{Fix: "lower_num_workers", If: swarm, Title: "Find what starts so many processes, and limit it", Told: "In another terminal while it runs. Then set a number: `make -j8`, `pytest -n 4`, `xargs -P 4`.", Kind: "shell", Text: "ps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "Free; less in parallel is slower"},
 		{Fix: "raise_memory_limit", If: swarm, Title: "Run it with its own memory limit", Told: "Then only this command is killed, early. Put your own command in place of the last word:", Kind: "shell", Text: "systemd-run --user --scope -p TasksMax=300 -p MemoryMax={most} bash", Cost: "What needs more is ended"},
 		{Fix: "restart_session", If: swarm, Title: "Check what your shell starts by itself", Told: "A line of ~/.bashrc, direnv or an alias that calls itself, or an editor's watcher that starts a process per file.", Cost: "Free"},
-		{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and reduce it", Told: "The largest group comes first. Run fewer workers or jobs, use smaller inputs, or restart a program that leaks.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
+		{Fix: "lower_num_workers", If: when.All(when.Not(swarm), FullSwap), Title: "Find what fills RAM and swap, and reduce it", Told: "The largest group comes first. Run fewer workers or jobs, use smaller inputs, or restart a program that leaks.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
 		{Fix: "close_other_apps", If: talos, Title: "Find what fills the node", Told: "`kubectl top node; kubectl top pod -A` shows it. Stop or move pods that use far more than they request.", Cost: "Free to look"},
 		{Fix: "raise_memory_limit", If: talos, Title: "Raise the pod's memory request, or use a larger node", Told: "With an honest request (`resources.requests.memory`) the scheduler places the pod where that much is free.", Cost: "Pending while no node has that free"},
 		{Fix: "add_swap", If: talos, Title: "Add swap on the node", Told: "A `SwapVolumeConfig` document in the machine configuration, and `swapBehavior: LimitedSwap` under `memorySwap` in the kubelet's extraConfig.", Cost: "Disk; slow while it is used"},
 		{Fix: "lower_num_workers", If: when.All(pressed, inUnit), Title: "Run fewer jobs in {unit}", Told: "[[{ended} ]]`systemd-cgtop -m` shows which group grows.", Cost: "Some speed"},
 		{Fix: "raise_memory_limit", If: when.All(pressed, inUnit), Title: "Spare that unit, or raise the threshold", Told: "{spare} Or raise it for all: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Other groups are ended first"},
-		{Fix: "add_swap", If: when.Not(when.Any(fullSwap, talos)), Title: "Add swap on an SSD", Steps: swapSteps, Cost: "Disk"},
+		{Fix: "add_swap", If: when.Not(when.Any(FullSwap, talos)), Title: "Add swap on an SSD", Cost: "Disk"},
 		{Fix: "raise_memory_limit", If: when.Not(when.Any(swarm, talos, inUnit)), Title: "Start the job in a group of its own", Told: "Then systemd-oomd ends only that group, not your terminal or desktop. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
-		{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap, talos, inUnit)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Some speed"},
+		{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, FullSwap, talos, inUnit)), Title: "Run fewer jobs, or raise systemd-oomd's threshold", Told: "Fewer workers or compile jobs; `systemd-cgtop -m` shows which group grows. Or raise the threshold: `sudo systemctl edit user@.service`, then `ManagedOOMMemoryPressureLimit=80%` under `[Service]`.", Cost: "Some speed"},
 	},
 	Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml", "siderolabs/talos/website/content/v1.13/reference/configuration/block/swapvolumeconfig.md"},
 }
@@ -48,24 +62,24 @@ func swarm(c *ledger.Case) bool {
 // talos: its own controller ended the group, not systemd-oomd.
 func talos(c *ledger.Case) bool { return c.Contains("runtime.oomcontroller") }
 
-// fullSwap: more swap would be used up as well.
-func fullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
+// FullSwap: more swap would be used up as well.
+func FullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
 
 // pressure is the reason in systemd-oomd's line.
 var pressure = regexp.MustCompile(`being (\d[\d.]{0,6}%) > (\d[\d.]{0,6}%) for > (\w{1,12})`)
 
 // pressed: it states pressure, and nothing else explains the kill.
 func pressed(c *ledger.Case) bool {
-	return pressure.MatchString(c.Failure.Message) && !swarm(c) && !fullSwap(c) && !talos(c)
+	return pressure.MatchString(c.Failure.Message) && !swarm(c) && !FullSwap(c) && !talos(c)
 }
 
 // inService is systemd's account of what its daemon ended in a unit of its own.
-var inService = regexp.MustCompile(`(?:^|\s)([\w@.\\-]{1,80}\.service): systemd-oomd killed`)
+var inService = regexp.MustCompile(`(?:^|\s)([\w.-]{1,80}\.service): systemd-oomd killed`)
 
 // endedUnit is the service that was ended, "" for scopes and sessions.
 func endedUnit(c *ledger.Case) string {
 	n, ok := c.Fact("oomd_processes")
-	if m := inService.FindStringSubmatch(n.Text); ok && n.Count != nil && m != nil && !strings.ContainsFunc(m[1], unsafe) {
+	if m := inService.FindStringSubmatch(n.Text); ok && n.Count != nil && m != nil {
 		return m[1]
 	}
 	return ""
@@ -96,7 +110,7 @@ func oomdFigures(c *ledger.Case) map[string]string {
 		out["ram"], out["most"] = units.Amount(ram), strconv.FormatInt(max(1, ram*6/10/units.GiB), 10)+"G"
 	}
 	switch {
-	case fullSwap(c):
+	case FullSwap(c):
 		out["swap"], out["swapped"] = units.Amount(ledger.Sized(c, "oomd_swap")), units.Amount(ledger.Sized(c, "oomd_swap_used"))
 	case !swarm(c) && !talos(c) && !pressed(c):
 		out["unsaid"] = "It does so when processes wait for memory too long (memory pressure), or when RAM and swap are both over 90 % full, so some RAM may have been free. Little or no swap makes such waits frequent."

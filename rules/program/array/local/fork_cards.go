@@ -1,4 +1,4 @@
-package array
+package local
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -36,10 +36,10 @@ func forkLater(c *ledger.Case) map[string]string {
 	return map[string]string{"later": "It had run before: the parent or its workers grow; watch `ps -eo pid,rss,args --sort=-rss | head`."}
 }
 
-// forkCards are cards of a refused fork: the kernel counts the whole parent for
+// ForkCards are cards of a refused fork: the kernel counts the whole parent for
 // the child, though hardly a page is copied (linux/mm/util.c,
 // __vm_enough_memory; kernel/fork.c, dup_mmap).
-var forkCards = []cause.Card{
+var ForkCards = []cause.Card{
 	forkCard("other/fork-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
 		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "`num_workers=0`, or the script's own option for workers at 0, shows whether it is that; then 1.", Cost: "Slower data loading"}),
 	forkCard("other/fork", forking, cause.Cure{
