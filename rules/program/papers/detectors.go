@@ -14,8 +14,8 @@ var (
 		Proofs:  []string{"maskrcnn_benchmark/", "maskrcnn-benchmark/", "maskrcnn_benchmark."},
 		Sources: program.Sources{"maskrcnn-benchmark/maskrcnn_benchmark/config/defaults.py": "SOLVER.IMS_PER_BATCH IMS_PER_BATCH BASE_LR INPUT.MIN_SIZE_TRAIN MIN_SIZE_TRAIN MAX_SIZE_TRAIN MIN_SIZE_TEST MAX_SIZE_TEST NUM_WORKERS DTYPE FPN_POST_NMS_TOP_N_TRAIN MAX_ITER"},
 		Steps: spelling{
-			"lower_batch_size":  say("At the end of your command: `SOLVER.IMS_PER_BATCH 2 SOLVER.BASE_LR 0.0025 SOLVER.MAX_ITER 720000 MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN 2000`. The batch counts all GPUs together (default 16 at a learning rate of 0.02); this is an eighth of both, with eight times the steps and 1000 proposals per image. Evaluation: `TEST.IMS_PER_BATCH 1`."),
-			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333). Evaluation: `INPUT.MIN_SIZE_TEST 600 INPUT.MAX_SIZE_TEST 1000`."),
+			"lower_batch_size":  say("The batch counts all GPUs together (default 16 at a learning rate of 0.02) and must be a multiple of their number: 8 on eight GPUs, 2 on one. At the end of your command, for 8: `SOLVER.IMS_PER_BATCH 8 SOLVER.BASE_LR 0.01 SOLVER.MAX_ITER 180000 SOLVER.STEPS \"(120000, 160000)\"` (half of both, twice the steps of the 1x schedule); `MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN`: 1000 for each image of a GPU."),
+			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333; before February 2019 a plain `600`)."),
 			"mixed_precision":   say("At the end of your command: `DTYPE float16` (needs apex)."),
 			"lower_num_workers": say("At the end of your command: `DATALOADER.NUM_WORKERS 1`."),
 			"use_smaller_model": say("Use the R_50_FPN config instead of R_101 or X_101."),
@@ -26,7 +26,7 @@ var (
 			paperPart("maskrcnn-benchmark/match", []string{"boxlist_iou", "match_targets_to_anchors", "modeling/matcher.py"}, cause.OversizedAllocation, "ran out while matching boxes[[: {asked} refused]]",
 				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so one crowded image can be enough.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
 				append([]cause.Cure{{Fix: "cpu_offload", Title: "Match boxes of crowded images on the CPU", Kind: "python", Text: "if len(boxlist1) > 100 and boxlist1.bbox.is_cuda:\n    return boxlist_iou(boxlist1.to(\"cpu\"), boxlist2.to(\"cpu\")).to(boxlist1.bbox.device)", Told: "At the top of `boxlist_iou` in structures/boxlist_ops.py:", Cost: "Such images are slower."}}, own("lower_resolution", "lower_batch_size")...)...),
-			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single card gets all 16 images.",
+			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single card gets all 16 images. An image with very many boxes can fail after many steps: every anchor is compared with every box.",
 				"Fewer data loader workers: they use system memory (RAM), not the card's.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}

@@ -33,7 +33,7 @@ var (
 	}
 	halfBits = cause.Cure{
 		Fix: "mixed_precision", If: when.Not(when.Any(cures.Has(fact.MixedPrecision), ledger.Before2020, cures.HalfTooLarge)), Title: "Compute it in 16 bit", Cost: "hardly any quality",
-		Told: "{half16} around the forward pass (training: with a `GradScaler`) halves the activations.",
+		Told: "{half16} around the forward pass[[{scaled}]] halves the activations.",
 	}
 	checkpointed = cause.Cure{
 		Fix: cures.CheaperTraining.Fix, If: when.All(cures.CheaperTraining.If, when.Not(neverFitting)), Title: cures.CheaperTraining.Title, Cost: cures.CheaperTraining.Cost,
@@ -47,7 +47,7 @@ var (
 	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
-		Told: "Training: {half16} around the forward pass, with a `GradScaler`; only using the model: `model.half()` and `x.half()`.",
+		Told: "Training: {half16} around the forward pass[[{scaled}]]; only using the model: `model.half()` and `x.half()`.",
 	}
 	// smallerType is for a tensor that a line makes or moves.
 	smallerType = cause.Cure{
@@ -69,24 +69,12 @@ var (
 	}
 )
 
-// imagery: pictures or volumes go through the network, as far as its layers tell.
-func imagery(c *ledger.Case) bool {
-	if slices.ContainsFunc([]string{"points", "coords", "xyz", "rays", "pts"}, func(word string) bool {
-		return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Own && strings.Contains(f.Source, word) })
-	}) {
-		return false // a network over points
-	}
-	return c.Reader.Work == "vision" || strings.HasSuffix(c.Reader.Work, "-generation") && c.Reader.Work != "text-generation" || slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
-		return strings.Contains(f.Source, "conv2d") || strings.Contains(f.Source, "conv3d") || strings.Contains(f.Source, "conv_transpose") || strings.Contains(f.Source, "interpolate") || strings.Contains(f.Source, "upsample") || strings.Contains(f.Source, "pool") || f.Function == "_conv_forward" || strings.Contains(f.File, "torch/nn/modules/conv.py")
-	})
-}
-
 // shapesOfHuge is the same where half of it would not fit either.
 var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: cures.HalfTooLarge, Title: shapesOfLine.Title, Cost: shapesOfLine.Cost, Told: shapesOfLine.Told}
 
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
-	Fix: "lower_resolution", Title: "Use smaller images or volumes", Cost: "detail", If: when.All(cures.QuarterOfCard, imagery, when.Not(manySamples)),
+	Fix: "lower_resolution", Title: "Use smaller images or volumes", Cost: "detail", If: when.All(cures.QuarterOfCard, cures.Imagery, when.Not(manySamples)),
 	Told: "{asked} for a single result is typical of full-size images: cut them into tiles (1,024 pixels a side with some overlap) and merge the results in RAM, or scale them down first: half the width and height is a quarter[[; here it takes {times} times less]]. Print the input's shape.",
 }
 
@@ -94,15 +82,15 @@ var smallerPicture = cause.Cure{
 // smaller, whatever the program.
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
-		"A convolution's output is batch x channels x height x width (x depth or frames), and training stores it for every layer. So the batch and image size decide, hardly the weights.",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
+		"A convolution's output is batch x channels x height x width (x depth or frames), and training stores it for every layer.[[ {decide}]]",
+		smallerPicture, fewerPixels, cures.LargeModel, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("upsampling", "in an upsampling or resampling step",
 		"Its output has the target size for all channels at once: twice the width and height take four times the memory.",
 		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Upsample only the final map, or on the CPU", Cost: "hardly slower", Told: "For class scores: `.argmax(1)` first, and upsample that one map (`mode=\"nearest\"`) instead of one per class; or `F.interpolate(x.cpu(), ...)` in RAM."},
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("pointwise", "in an activation or normalisation layer",
-		"Its output is as large as its input: batch x channels x height x width, or batch x length x width; training stores it for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, onlyIf(imagery, fewerPixels), onlyIf(when.Not(imagery), fewerRows), halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
+		"Its output is as large as its input: batch x channels x height x width, or batch x length x width; training stores it for every layer.[[ {decide}]][[ {recording}]]",
+		smallerPicture, onlyIf(cures.Imagery, fewerPixels), onlyIf(when.Not(cures.Imagery), fewerRows), cures.LargeModel, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer stores every time step of every sample: batch x length x width. One long sample pads the whole batch to its length.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size or the sequence length", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; truncate the longest sequences, or sort by length so that little is padded."},
@@ -222,6 +210,7 @@ func gradientsOff(c *ledger.Case) bool {
 func recording(c *ledger.Case) map[string]string {
 	figures := logitFigures(c)
 	maps.Copy(figures, cures.Scene(c))
+	figures["decide"] = cures.Decides(c)
 	figures["recording"], figures["times"], figures["joined"] = "", "", "If the parts come from a loop, such as the results of all batches, they grow with the data set."
 	if operation.AlongFeatures(c) {
 		figures["joined"] = "It joins features of the same samples, so the number of samples in one call decides."

@@ -150,8 +150,8 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs){beside}.",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, closeFirst, cures.NoScores, cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel}, Figures: beside,
+		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, all pairs){beside}.[[ With what was there it comes to {together}, more than the card has.]]",
+		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel}, Figures: beside,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
@@ -159,6 +159,10 @@ var figureCards = []cause.Card{
 // beside is scene with what one large piece is, and what it came to.
 func beside(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
+	figures["together"] = ""
+	if sum := c.Mine.Bytes + c.Asked.Bytes; sum > c.Total.Bytes && c.Asked.Bytes < c.Total.Bytes && !ledger.FillsCard(c) {
+		figures["together"] = units.AmountWithin(sum, c.Mine.Within+c.Asked.Within)
+	}
 	figures["beside"] = " rather than a weight"
 	if ledger.FillsCard(c) {
 		figures["beside"] = ", on top of the " + c.Mine.String() + " that it holds already"
@@ -189,7 +193,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
 			onlyIf(when.All(cures.QuarterOfCard, cures.MayBeAttention), cures.NoScores), {Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision))), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
 			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
-			cures.NewerAllocator,
+			onlyIf(cures.SmallColab, cures.LargerRuntime), cures.NewerAllocator,
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}

@@ -14,7 +14,7 @@ import (
 var Detectron2 = program.Program{
 	Name: "detectron2", Shown: "Detectron2",
 	Work: "vision", Edits: "code", Language: "python",
-	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED"},
+	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED FREEZE_AT BATCH_SIZE_PER_IMAGE MAX_ITER"},
 	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/", "to CPU due to CUDA OOM", "of <bound method MaskFormer.", "of <bound method OneFormer."},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH //= 2   # over all cards; with tools/train_net.py: SOLVER.IMS_PER_BATCH and half of yours at the end\ncfg.SOLVER.BASE_LR /= 2          # by the same factor"),

@@ -89,7 +89,22 @@ var NamedCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html"},
 	},
 	{
-		ID: "other/tiny-cuda-nn", Kinds: onCard, Said: []string{"tiny-cuda-nn/gpu_memory.h"},
+		// Since April 2023 its memory arena goes without a range of addresses where
+		// it gets none.
+		ID: "other/address-range", Kinds: onCard, Said: []string{"cuMemAddressReserve("}, If: func(c *ledger.Case) bool { return c.Contains("gpu_memory.h") },
+		Cause: cause.Unknown, Weight: cause.Decisive,
+		Headline: "was refused a range of GPU addresses by the driver in tiny-cuda-nn",
+		Means:    "`cuMemAddressReserve` reserves addresses, as many as the card has memory, and takes no memory yet. So a refusal rarely means that the card is too small: usual reasons are a limit on the process's virtual memory (a shell, a job scheduler, a container), a driver or virtual GPU that has no such ranges, or many reserved already.",
+		Not:      "A smaller batch, a larger card: the range is as large as the card, whatever the work is.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Check the limit on virtual memory", Told: "It should say `unlimited`. If not: `ulimit -v unlimited` before the start; in a job ask for more memory (Slurm `--mem`), as the range counts in full.", Kind: "shell", Text: "ulimit -v", Cost: "free"},
+			{Fix: "upgrade_version", Title: "Update tiny-cuda-nn, and the driver", Told: "Releases from 2.0 on take ordinary memory where the range is refused. It must be built for your PyTorch and CUDA:", Kind: "shell", Text: "pip install --upgrade --force-reinstall 'git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch'", Cost: "some minutes to build"},
+			{Fix: "kill_stale_process", Title: "See whether the card is full before the start", Told: "End an earlier run of yours by its PID, or restart the notebook's kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+		},
+		Sources: []string{"tiny-cuda-nn/include/tiny-cuda-nn/gpu_memory.h", "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html"},
+	},
+	{
+		ID: "other/tiny-cuda-nn", Kinds: onCard, Said: []string{"tiny-cuda-nn/gpu_memory.h"}, Unsaid: []string{"cuMemAddressReserve("},
 		Among: anyOfCard, Headline: "was refused memory on the card in tiny-cuda-nn",
 		Means: "tiny-cuda-nn, which runs the small networks of NeRF-like programs, takes its working memory straight from the driver, beside PyTorch's. It grows with the number of rays or points in a batch. The message has no size; another program on the card has the same effect.",
 		Cures: []cause.Cure{

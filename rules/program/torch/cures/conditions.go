@@ -58,7 +58,28 @@ func Stepped(c *ledger.Case) bool { return c.Signal("many_steps", "notebook") !=
 const nearbyLines = 5
 
 // Loading: weights were on their way to the card.
-func Loading(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) }
+func Loading(c *ledger.Case) bool {
+	return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) || CutInLoading(c)
+}
+
+// CutInLoading: the message has no traceback, and that of another rank, which
+// follows it, ends, as pasted, in a call that loads the model.
+func CutInLoading(c *ledger.Case) bool {
+	var after []fact.Code
+	for _, f := range c.Facts.Code {
+		switch {
+		case f.Function == "" || f.Line > c.Failure.EndLine+linesOfRank:
+		case f.Line <= c.Failure.EndLine:
+			return false
+		default:
+			after = append(after, f)
+		}
+	}
+	return len(after) > 0 && (Ranked(c) || reader.ManyGPUs(c)) && containsAny(after[len(after)-1].Source, "load_model(", ".from_pretrained(", "get_model(", "build_model(")
+}
+
+// linesOfRank are those of a traceback that another rank wrote.
+const linesOfRank = 40
 
 // saysLoading: the last lines of the program's own before the failure tell of a
 // model that is loaded or moved, and of nothing that it did afterwards.

@@ -281,9 +281,11 @@ func scene(c *ledger.Case) map[string]string {
 	if trainerArguments(c) != "" {
 		figures["checkpointer"] = "`--gradient_checkpointing`, in TrainingArguments `gradient_checkpointing=True`"
 	}
-	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
+	figures["autocast"], figures["half16"], figures["scaled"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", ", in training with a `GradScaler`,"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
+	} else if sinceAmpere(c) {
+		figures["half16"], figures["scaled"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)`", ""
 	}
 	figures["sixteen"] = sixteen(c)
 	maps.Copy(figures, StepFigures(c, figures["less"]))
@@ -300,6 +302,9 @@ func scene(c *ledger.Case) map[string]string {
 	}
 	if figures["batch"] == "" && byTrainer(c) {
 		figures["batch"] = "`per_device_train_batch_size`"
+		if NotebookTrainer(c) {
+			figures["batch"] = "with transformers' Trainer `per_device_train_batch_size=1, gradient_accumulation_steps=8` in TrainingArguments"
+		}
 	}
 	if likeT4(c) {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which does not support bfloat16."

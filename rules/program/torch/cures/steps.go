@@ -186,14 +186,35 @@ func trainerArguments(c *ledger.Case) string {
 
 // byTrainer: a frame of the Trainer of transformers, or the call that starts it.
 func byTrainer(c *ledger.Case) bool {
-	return c.In("transformers") && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+	return NotebookTrainer(c) || c.In("transformers") && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
 		return f.Own && strings.HasPrefix(f.Source, "trainer.train(") || strings.HasSuffix(strings.ReplaceAll(f.File, `\`, "/"), "transformers/trainer.py")
 	})
+}
+
+// NotebookTrainer: a cell of a notebook calls trainer.train() and nothing tells
+// whose trainer that is; mostly that of transformers.
+func NotebookTrainer(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && c.Signal("notebook") != nil && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return f.Own && strings.HasSuffix(f.Source, "trainer.train()")
+	})
+}
+
+// SmallColab: a notebook on a card of 12 GB and less, as Colab's K80.
+func SmallColab(c *ledger.Case) bool {
+	return c.Signal("notebook") != nil && c.Total.Has() && c.Total.Bytes < 12*units.GiB && c.Reader.OS != "windows"
+}
+
+// LargerRuntime is the way out for a notebook in the cloud.
+var LargerRuntime = cause.Cure{
+	Fix: "bigger_gpu", Title: "Or take a runtime with a larger GPU", Cost: "money, or waiting",
+	Told: "Colab: Runtime, Change runtime type; {total} is that of a K80, a T4 has 15 GiB, and the paid plans have larger ones. Otherwise the model's next smaller variant.",
 }
 
 // sixteen is how a step is computed in 16 bit.
 func sixteen(c *ledger.Case) string {
 	switch {
+	case NotebookTrainer(c):
+		return "With transformers' Trainer `fp16=True` in TrainingArguments; in a loop of your own `torch.autocast(\"cuda\", dtype=torch.float16)` with a `GradScaler`."
 	case byTrainer(c):
 		return "`bf16=True` in TrainingArguments or its subclass (TRL: SFTConfig); cards before Ampere: `fp16=True`."
 	case c.Training():

@@ -33,7 +33,7 @@ var Cards = []cause.Card{{
 	Not:      "The allocator variable of NVIDIA's cards: on an NPU it is `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. If this torch_npu does not know it: `max_split_size_mb:128` instead, or update torch_npu with CANN.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
-		lessLive, serveLess, recompute, moreNPUs,
+		lessLive, serveLess, recompute, perhapsTraining, moreNPUs,
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"}, Figures: cures.Scene,
 }, {
@@ -60,7 +60,9 @@ var (
 		Told: "Half of your `--max-num-batched-tokens` and `--max-num-seqs`, and `--gpu-memory-utilization` 0.05 to 0.1 lower than now.",
 	}
 	recompute = cause.Cure{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, when.Not(cures.Has(fact.Checkpoints))), Title: "Recompute the activations", Cost: "20 to 30 % more time per step", Told: "`model.gradient_checkpointing_enable()` with transformers; other trainers have an option for it (recompute, activation checkpointing)."}
-	moreNPUs  = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
+	// perhapsTraining is for a log that shows neither training nor use.
+	perhapsTraining = cause.Cure{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !served(c) }, Title: "If it trains: recompute activations, shard the state", Cost: recompute.Cost, Told: "Gradient checkpointing (`model.gradient_checkpointing_enable()` with transformers; other trainers: recompute, activation checkpointing), bfloat16; ZeRO-3 or FSDP over several NPUs. `npu-smi info` shows whether an earlier run still holds a part of this one."}
+	moreNPUs        = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
 )
 
 // served: the log shows that a model server runs there.

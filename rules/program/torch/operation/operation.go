@@ -190,6 +190,9 @@ func in(f fact.Code, signs []sign) ID {
 		if function == "forward" && slices.Contains(ofLayers, s.id) {
 			continue
 		}
+		if s.id == Convolution && function == "forward" && strings.HasSuffix(f.File, "torch/nn/modules/conv.py") {
+			return s.id // before 1.5 the call is spread over lines of which the last is shown
+		}
 		if slices.Contains(s.calls, function) || slices.ContainsFunc(s.lines, func(part string) bool { return strings.Contains(source, part) }) {
 			return s.id
 		}

@@ -3,6 +3,9 @@
 package ram
 
 import (
+	"slices"
+	"strings"
+
 	"math"
 	"strconv"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -131,7 +135,24 @@ func workerFigures(c *ledger.Case) map[string]string {
 	if c.Signal("distributed") != nil {
 		out["ranks"] = "Every rank has that many."
 	}
+	if validates(c) {
+		out["option"] = "It stopped in the validation, whose loader has workers of its own, beside those of the training: begin there. " + strings.TrimSuffix(out["option"], " The validation loader has workers of its own.") + " Its batch size counts as well: a worker holds two batches in advance."
+	}
 	return out
+}
+
+// validates: the line of the reader's own handles a batch of the validation.
+func validates(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	if f == nil {
+		return false
+	}
+	for word := range reader.Words(f.Source + " " + f.Function) {
+		if slices.Contains([]string{"val", "valid", "validate", "validation"}, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // inTrainer: the workers are an option of the Transformers Trainer.

@@ -3,10 +3,12 @@ package script
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
@@ -49,7 +51,7 @@ var computing = []cause.Card{
 		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows)), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while comparing all rows with all: {asked} in one matrix",
-		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at 32 bit.]][[ This program held {mine} of {total} before.]]",
+		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at {bits} bit.]][[ This program held {mine} of {total} before.]]",
 		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
 			cures.Only(clues.Unaccounted, cures.LookFirst),
@@ -64,7 +66,7 @@ var computing = []cause.Card{
 			{Fix: "cpu_offload", If: fitsRAM, Title: "Compute it on the CPU", Cost: "slower", Told: "`.cpu()` on both sides before that line; the matrix of {asked} is then in RAM."},
 			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"},
 			{Fix: "lower_resolution", Title: "Use smaller images", Cost: "detail", If: func(c *ledger.Case) bool {
-				return c.Reader.Work == "vision" && !withBoxes(c) && !contrasted(c) && !ofSamples(c)
+				return (c.Reader.Work == "vision" || ofPatches(c)) && !withBoxes(c) && !contrasted(c) && !ofSamples(c)
 			}, Told: "Half the width and height of the image takes a sixteenth of the matrix."},
 			{Fix: "cpu_offload", Title: "Or compute it on the CPU", Cost: "slower", If: when.Not(when.Any((*ledger.Case).Training, fitsRAM)), Told: "`.cpu()` on both sides: the matrix is then in RAM."},
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
@@ -74,7 +76,12 @@ var computing = []cause.Card{
 			if nodeRows(c) {
 				out["whole"] = "A smaller batch: the whole graph is one sample"
 			}
-			if n := math.Sqrt(float64(c.Asked.Bytes) / 4); n > 1000 && !s.says("float16", ".half(") {
+			bytes := 4
+			if s.says("float16", ".half(") {
+				bytes = 2
+			}
+			out["bits"] = strconv.Itoa(8 * bytes)
+			if n := math.Sqrt(float64(c.Asked.Bytes) / float64(bytes)); n > 1000 {
 				out["side"] = "about " + ledger.Thousands(int64(n/100+0.5)*100) + " x " + ledger.Thousands(int64(n/100+0.5)*100)
 			}
 		}),
@@ -269,6 +276,11 @@ func kernels(c *ledger.Case) bool {
 func contrasted(c *ledger.Case) bool {
 	s, _ := failing(c)
 	return strings.Count(s.source, "all_") > 1 && s.says("feat", "emb")
+}
+
+// ofPatches: a row is a patch of an image.
+func ofPatches(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Own && strings.Contains(strings.ToLower(f.Source), "patch") })
 }
 
 // ofSamples: a row is a whole sample, whatever its size was.

@@ -1,0 +1,59 @@
+package papers
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+)
+
+// DatasetGAN trains labels on a GAN's features of each pixel, as do HandsOff and
+// other work made of it.
+var DatasetGAN = program.Program{
+	Name: "datasetgan", Shown: "The label generator", Work: "vision", Edits: "code", Language: "python",
+	Proofs:  []string{"all_feature_maps_train", "datasetGAN_release/", "handsoff/"},
+	Sources: program.Sources{"handsoff/experiments/faces_seg.json": "max_training dim"},
+	Like:    []*program.Program{&trainer.DataAside},
+	Cards: []cause.Card{{
+		ID: "datasetgan/features", Kinds: append([]fact.Kind{fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc}, trainer.RAMGone...), Said: []string{"all_feature_maps_train"},
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: hypercolumns,
+		Headline: "ran out of system memory (RAM): the features of every pixel of all training images at once[[, {asked}]]",
+		Means:    "The script keeps a GAN's features of each pixel of each training image in one array of 16 bit, and `torch.FloatTensor` copies all of it to 32 bit beside that.[[ {which}]]",
+		Not:      "A smaller `batch_size`: the data set is made before the first batch.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Convert pixel by pixel, not the whole array", Told: "Without the 32-bit copy only the array of 16 bit is left[[: {sixteen}]]. Pass the array itself to the data set, and in its `__getitem__`:", Kind: "python", Text: "return torch.from_numpy(self.X_data[index]).float(), self.y_data[index]   # X_data: the NumPy array", Cost: "a few lines"},
+			{Fix: "lower_batch_size", Title: "Use fewer training images, or a part of their pixels, as well", Told: "`max_training` in the experiment's JSON file.[[ Each image takes {each} in 16 bit.]] Neighbouring pixels are much alike: every tenth (`array[::10]`, and the masks alike) often does.", Cost: "some accuracy"},
+			{Fix: "use_mmap", Title: "Or keep the array on disk", Told: "Instead of the `np.zeros` that makes it:", Kind: "python", Text: "all_feature_maps_train = np.lib.format.open_memmap(\"features.npy\", mode=\"w+\", dtype=np.float16, shape=shape)   # shape: as in np.zeros", Cost: "slower; space on an SSD"},
+		},
+		Sources: []string{"handsoff/train_label_generator.py", "handsoff/experiments/faces_seg.json", "handsoff/experiments/car_seg.json"},
+	}},
+}
+
+// pixelFeatures are the sizes in the experiments of HandsOff: height, width and
+// features of a pixel.
+var pixelFeatures = [][3]int64{{512, 512, 6080}, {384, 512, 6016}}
+
+// hypercolumns say how many images the refused array is of.
+func hypercolumns(c *ledger.Case) map[string]string {
+	out := map[string]string{"asked": "", "which": "", "sixteen": "", "each": ""}
+	if c.Asked.Has() {
+		out["asked"] = c.Asked.String()
+	}
+	for _, d := range pixelFeatures {
+		pixel := d[0] * d[1] * d[2]
+		for _, bytes := range []int64{4, 2} {
+			n := c.Asked.Bytes / (pixel * bytes)
+			if n < 1 || n > 500 || n*pixel*bytes != c.Asked.Bytes {
+				continue
+			}
+			out["which"] = fmt.Sprintf("%s is exactly %d images x %d x %d pixels x %s features x %d bytes.", c.Asked, n, d[0], d[1], ledger.Thousands(d[2]), bytes)
+			out["each"], out["sixteen"] = units.Amount(pixel*2), units.Amount(n*pixel*2)
+			return out
+		}
+	}
+	return out
+}

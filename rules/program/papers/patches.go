@@ -1,0 +1,55 @@
+package papers
+
+import (
+	"math"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+)
+
+// GPNN makes images from the patches of one, which it finds by comparing all with
+// all.
+var GPNN = program.Program{
+	Name: "gpnn", Shown: "GPNN", Work: "image-generation", Edits: "flags", Language: "python",
+	Proofs:  []string{"GPNN/model/gpnn.py", "model/gpnn.py", "GPNN/random_sample.py"},
+	Sources: program.Sources{"GPNN/model/parser.py": "--out_size --faiss --no_cuda --stride", "GPNN/README.md": "faiss-gpu"},
+	Steps: spelling{
+		"lower_resolution":    say("Add `--out_size 256`: the height of the result in pixels (without it: that of the input)."),
+		"efficient_attention": say("`python -m pip install faiss-gpu`, then add `--faiss`: it searches the nearest patches without the table."),
+	},
+	Titles:   map[string]string{"lower_resolution": "Make a smaller image (--out_size)", "efficient_attention": "Search with FAISS (--faiss)"},
+	Costs:    map[string]string{"lower_resolution": "a smaller image", "efficient_attention": "slightly other matches"},
+	Remedies: ways("lower_resolution", "efficient_attention"), Like: []*program.Program{&trainer.DataAside},
+	Cards: []cause.Card{{
+		ID: "gpnn/distances", Kinds: fromCard, Said: []string{"compute_distances", "torch.cdist(queries", "in PNN"}, If: ledger.OnCard, Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: patches,
+		Headline: "ran out of memory in the table of all patches by all patches[[: {asked}]]",
+		Means:    "Each patch of the result is compared with each patch of the input, and there is a patch at nearly every pixel.[[ {asked} is about {side} patches squared{bits}.]] So memory grows with the fourth power of the height. Smaller levels of the pyramid may have gone through before.",
+		Not:      "Emptying the cache, restarting: the table of this level stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Told: "Half the height is a sixteenth[[: {half}; 0.7 of it a quarter: {quarter}]].", Own: true},
+			{Fix: "efficient_attention", Own: true},
+			{Fix: "cpu_offload", Title: "Or compute it in RAM (--no_cuda)", Told: "It takes as much RAM for the table, more than free notebooks have.", Cost: "far slower"},
+		},
+		Sources: []string{"GPNN/model/gpnn.py", "GPNN/README.md"},
+	}},
+}
+
+// patches say how many rows and columns the table has: compute_distances keeps 16
+// bit, torch.cdist 32.
+func patches(c *ledger.Case) map[string]string {
+	out := map[string]string{"side": "", "bits": "", "half": "", "quarter": "", "asked": ""}
+	if !c.Asked.Has() {
+		return out
+	}
+	bytes, told := 4.0, ""
+	if f := ledger.OwnFrame(c); f != nil && f.Function == "compute_distances" {
+		bytes, told = 2, " in 16 bit"
+	}
+	n := int64(math.Sqrt(float64(c.Asked.Bytes)/bytes)/1000 + 0.5)
+	out["asked"], out["side"], out["bits"] = c.Asked.String(), ledger.Thousands(n*1000), told
+	out["half"], out["quarter"] = units.Amount(c.Asked.Bytes/16), units.Amount(c.Asked.Bytes/4)
+	return out
+}
