@@ -26,7 +26,7 @@ var modelNames = []modelWord{
 	{"Loading", 3, loadedName},
 	{"--model", 3, optionValue}, {"--model_name_or_path", 3, optionValue}, {"--pretrained_model_name_or_path", 3, optionValue}, {"--base_model", 3, optionValue},
 	{"model_name_or_path:", 3, firstWord}, {"base_model:", 3, firstWord}, {"-- Model:", 3, firstWord},
-	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
+	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom}, {"Loading the model [", 3, firstWord}, // fastchat/serve/model_worker.py
 	{"from_pretrained(", 2, nil},
 	{"--model-path", 1, sizedName}, {"--model_path", 1, sizedName}, {"--model-id", 1, sizedName}, {"--model_id", 1, sizedName}, {"--model_name", 1, sizedName}, {"--base-model", 1, sizedName}, {"--pretrained", 1, sizedName},
 	{"model_id=", 1, sizedName}, {"model_id =", 1, sizedName}, {"/models--", 1, sizedName},

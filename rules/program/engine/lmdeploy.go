@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine/mlc"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -16,7 +17,7 @@ var LMDeploy = program.Program{
 	Name: "lmdeploy", Shown: "LMDeploy",
 	Commands: []string{"lmdeploy"},
 	Units:    []string{"lmdeploy"},
-	Proofs:   []string{"lmdeploy/pytorch/", "lmdeploy/vl/", "lmdeploy/lite/", "lmdeploy/serve/", "lmdeploy/turbomind/", "- lmdeploy - ", "[TM][INFO]", "[TM][WARNING]", "[TM][ERROR]"},
+	Proofs:   []string{"lmdeploy/pytorch/", "lmdeploy/vl/", "lmdeploy/lite/", "lmdeploy/serve/", "lmdeploy/turbomind/", "- lmdeploy - ", "[TM][INFO]", "[TM][WARNING]", "[TM][ERROR]", "TurbomindEngineConfig(", "PytorchEngineConfig("},
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{
@@ -61,7 +62,7 @@ var MLC = program.Program{
 	Commands: []string{"mlc_llm"},
 	Proofs:   []string{"mlc_llm", "mlc-llm", "mlc_chat", "mlc-chat", "MLCChat", "MLCEngine"},
 	Hints:    []string{"tvm/src/runtime/"},
-	Cards:    mlcCards,
+	Cards:    mlc.Cards,
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides --device"},
 	Clues: map[string][]cause.Clue{

@@ -81,10 +81,10 @@ func fourBits(c *ledger.Case) bool {
 }
 
 var (
-	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
-	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Lower `session_len` and `max_batch_size`", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
-	lmdeployBoth   = where(longSession, inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count` and `session_len`", "cache_max_entry_count=0.2, session_len=8192", "--cache-max-entry-count 0.2 --session-len 8192", "fewer tokens at a time; longer conversations are cut"))
-	lmdeployQuant  = where(when.Not(fourBits), cause.Cure{
+	lmdeployShare    = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
+	lmdeployRequests = inLMDeploy("lower_batch_size", "Or lower `max_batch_size`", "max_batch_size=8", "--max-batch-size 8", "more requests wait")
+	lmdeployBoth     = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count` and `session_len`", "cache_max_entry_count=0.2, session_len=8192", "--cache-max-entry-count 0.2 --session-len 8192", "fewer tokens at a time; longer conversations are cut")
+	lmdeployQuant    = where(when.Not(fourBits), cause.Cure{
 		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "About a quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",
 	})
@@ -127,7 +127,16 @@ var lmdeployCacheCards = []cause.Card{
 		Sources: []string{lmdeployMessages, lmdeployExecutor, "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/engine.py"},
 	},
 	{
-		ID: "lmdeploy/pytorch-engine", Kinds: onCard, If: when.All(lmdeployOn, when.Not(withoutFigures)),
+		ID: "lmdeploy/beside-turbomind", Kinds: onCard, Said: []string{"TurbomindEngineConfig("}, If: when.All(lmdeployOn, when.Not(withoutFigures)), Figures: lmdeploySet,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory beside TurboMind",
+		Means:    "The message is PyTorch's; LMDeploy uses it to load the weights, and for a model that reads images. TurboMind's KV cache takes a share of what is free after the weights, `cache_max_entry_count` ({share_here}), and leaves the rest.[[ {asked} more was refused with {room} free.]][[ 16-bit weights are about {at16}, 4-bit ones {at4}.]] If the weights were still loading, they are too large.",
+		Not:      "Allocator settings: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
+		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployFree, where(when.Not(oneRequest), lmdeployRequests)},
+		Sources:  []string{lmdeployFAQ, lmdeployMessages},
+	},
+	{
+		ID: "lmdeploy/pytorch-engine", Kinds: onCard, Unsaid: []string{"TurbomindEngineConfig("}, If: when.All(lmdeployOn, when.Not(withoutFigures)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in its PyTorch engine",
 		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",
@@ -146,7 +155,7 @@ var lmdeployCacheCards = []cause.Card{
 		ID: "lmdeploy/no-figures", Kinds: onCard, If: when.All(lmdeployOn, withoutFigures),
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "Which step failed decides what helps: while weights load, they are too large for the card, or something else is on it. Afterwards it is a prompt or an image, which have only what the KV cache leaves (0.2 of what was free after the weights, unless set).",
-		Cures:    []cause.Cure{lmdeployLook, lmdeployShare, lmdeployQuant, lmdeploySplit},
+		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployLook, lmdeploySplit},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 	{
@@ -192,54 +201,7 @@ var lmdeployCacheCards = []cause.Card{
 		Headline: "was refused graphics memory in TurboMind",
 		Means:    "The message names no size. TurboMind's KV cache takes a share of what is free after the weights[[ (here {share_here})]]; buffers[[ for a session of {long} tokens]], a vision model or another program have only the rest.[[ {fits}]] LMDeploy's FAQ recommends to lower that share for this error.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
-		Cures:    []cause.Cure{where(when.Not(longSession), lmdeployShare), lmdeployBoth, where(when.All(when.Not(longSession), when.Not(oneRequest)), lmdeployLength), lmdeployFree, lmdeployQuant, lmdeployTorch},
+		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployFree, where(when.Not(oneRequest), lmdeployRequests), lmdeployTorch},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 }
-
-// mlcNeeds is the share that MLC needs to have, and what to say of it.
-func mlcNeeds(c *ledger.Case) map[string]string {
-	out := map[string]string{"need": "", "buffer": "", "need_share": "", "past": ""}
-	f := c.F()
-	if f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
-		return out
-	}
-	need := f.Weights.Bytes + f.ComputeBuffer.Bytes
-	out["weights"], out["limit"] = units.Amount(f.Weights.Bytes), units.Amount(f.Limit.Bytes)
-	out["need"], out["buffer"] = units.Amount(need), units.Amount(f.ComputeBuffer.Bytes)
-	if u := 0.85 * float64(need) / float64(f.Limit.Bytes); u < 0.96 {
-		out["need_share"] = fmt.Sprintf("%.2f", u+0.01)
-	} else {
-		out["past"] = fmt.Sprintf("%.2f", u)
-	}
-	return out
-}
-
-var mlcFits = func(c *ledger.Case) bool { return mlcNeeds(c)["need_share"] != "" }
-
-// mlcCards are MLC LLM's.
-var mlcCards = []cause.Card{{
-	ID: "mlc-llm/device", Said: []string{"vulkan_buffer.cc", "vulkan_device.cc", "cuda_device_api.cc", "rocm_device_api.cc", "opencl_device_api.cc", "metal_device_api.mm", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "CL_OUT_OF_RESOURCES"}, If: ledger.OnCard,
-	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory",
-	Means:    "TVM, the runtime of MLC LLM, asked the driver for a buffer and was refused; it names no size. At q4f16_1 a model of 3 billion parameters takes 2 to 3 GB with KV cache and activations, 7 billion 5 to 6, 13 billion 9 to 10. With integrated graphics beside a card it may also use the wrong one.",
-	Not:      "Reinstalling the driver, or PyTorch's allocator variables: MLC LLM does not use PyTorch.",
-	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "Use a model that fits the card", Told: "At `q4f16_1` a 2 GB card holds 1 billion parameters, 4 GB 3 billion, 6 GB 7 billion; `q3f16_1` is smaller still. First close what else uses the card (Windows: Task Manager, Performance, GPU).", Cost: "quality"},
-		{Fix: "select_gpu", Title: "Check that it uses the right card", Told: "`--device vulkan:1` (or `:0`) selects it; `vulkaninfo --summary` lists the numbers.", Cost: "free"},
-		{Fix: "lower_context", Title: "Or lower the context length", Told: "Update builds of 2023 first: they fixed it when the model was compiled. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
-	},
-	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/chat.py", "https://github.com/apache/tvm/blob/main/src/runtime/vulkan/vulkan_buffer.cc", "https://huggingface.co/mlc-ai"},
-}, {
-	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
-	Headline: "did not start: it needs {need} and may use {limit}",
-	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[. If it is 0.85 now, a share above {need_share} would hold that but leave hardly any KV cache]][[. If it is 0.85 now, even a share of 1 is not enough: {past} would be needed]].",
-	Not:      "A shorter context alone: the KV cache is not part of this sum.",
-	Cures: []cause.Cure{
-		{Fix: "lower_max_batched_tokens", Title: "Lower `prefill_chunk_size`", Told: "The buffers shrink with it. Added to your command:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"},
-		{Fix: "use_lower_quant", Title: "Or use fewer bits", Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"},
-		{Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization`", If: mlcFits, Told: "If nothing else needs the card:", Kind: "config", Text: `--overrides "gpu_memory_utilization=0.95;prefill_chunk_size=512"`, Cost: "less for the desktop and others"},
-		{Fix: "multi_gpu", Title: "Or split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"},
-	},
-	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/cpp/serve/config.cc", "https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/serve.py"},
-}}

@@ -157,6 +157,17 @@ var files = []struct {
 	{"sglang", "sglang/srt/managers/tp_worker_overlap_thread.py", release{5004, 20251023}},
 }
 
+// FirstEngine is how vLLM's engine starts its log before it names its version
+// there (vllm/engine/llm_engine.py; 0.4.0.post1 is the first log seen with it). A
+// card has to look for it.
+const FirstEngine = "Initializing an LLM engine with config"
+
+// words are of releases before another, which write them otherwise.
+var words = []struct {
+	program, word string
+	before        release
+}{{"vllm", FirstEngine, release{4001, 20240424}}}
+
 // of is the newest release of a program that can have made the log.
 func of(c *ledger.Case, program string) release {
 	r := release{day: c.Failure.Date}
@@ -173,6 +184,11 @@ func of(c *ledger.Case, program string) release {
 	for _, f := range files {
 		if f.program == program && (r.version == 0 || f.before.version < r.version) && inTrace(c, f.file) {
 			r = release{f.before.version - 1, f.before.day - 1}
+		}
+	}
+	for _, w := range words {
+		if w.program == program && (r.version == 0 || w.before.version < r.version) && c.Near(w.word) {
+			r = release{w.before.version - 1, w.before.day - 1}
 		}
 	}
 	return r

@@ -177,9 +177,9 @@ var janCards = []cause.Card{
 	sharedRAM("jan/shared", cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; 0 uses the CPU alone"}, "jan/extensions/llamacpp-extension/settings.json"),
 	{
 		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts), when.Not(ggml.Shared)), Figures: janLayers,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Layers asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
-		Not:   "A shorter context alone: it failed on the weights.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: {what} did not fit on the card",
+		Means: "The card refused {what}[[, {asked} in one piece]].[[ {open}]] GPU Layers asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
+		Not:   "[[{sure}]]",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; raise it until about 1 GiB of the card stays free"},
 			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
@@ -193,6 +193,10 @@ var janCards = []cause.Card{
 // card, else half of what models of the usual sizes have.
 func janLayers(c *ledger.Case) map[string]string {
 	out := map[string]string{"card": quote.Told(ggml.SharedMemoryCard(c)), "layers": "at half of the model's layers (a 7B or 8B has 32 to 36, a 14B 40 to 48)"}
+	out["what"], out["open"], out["sure"] = "its weights", "", "A shorter context alone: it failed on the weights."
+	if ggml.Device("")(c) {
+		out["what"], out["open"], out["sure"] = "a part of it", "The line does not say which: most likely weights, which come first, else the KV cache of the context.", ""
+	}
 	if keep, of := ggml.LayersToKeep(c); of > 4 && keep > 0 {
 		out["layers"] = fmt.Sprintf("%d instead of %d", keep, of)
 	}

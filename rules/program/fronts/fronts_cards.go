@@ -103,7 +103,7 @@ var (
 	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss",
 		Told: "It takes about half as much; needs flash attention.",
 		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
-	studioEject = cause.Cure{Fix: "restart_session", Title: "Eject other models, close games and browsers", Cost: "free",
+	studioEject = cause.Cure{Fix: "close_other_apps", Title: "Eject other models, close games and browsers", Cost: "free",
 		Told: "A model that another chat or the local server loaded stays loaded: `lms ps` lists them, `lms unload --all` ejects them."}
 	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: turn the guardrail off", Cost: "the computer may freeze",
 		Kind: "ui", Text: "Settings: Model loading guardrails: Relaxed or Off; for once: hold Alt (Option on a Mac) while you click Load"}

@@ -80,7 +80,7 @@ var rayCards = []cause.Card{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
-		Means:    "This is system memory (RAM), not GPU memory. Most likely too many tasks run at once: Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it. Or one process grows, or the object store is large; this message does not list who holds the memory. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}; it was {over} above that]]. Another one may have taken the memory[[; this one held {held}]].",
+		Means:    "This is system memory (RAM), not GPU memory; this message does not list who holds it. Either too many tasks run at once (Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it), or one process grows, such as one that collects all results or outputs of a model, or the object store is large. Ray ends a task, usually the newest, above {share} of the node's memory[[, here {line}; it was {over} above that]]. Another one may have taken the memory[[; this one held {held}]].",
 		Not:      rayNot,
 		Cures: []cause.Cure{
 			rayFewerTasks, rayLook,

@@ -38,6 +38,7 @@ var (
 				},
 				Sources: []string{"llama/llama/generation.py"},
 			},
+			llamaTooLarge, llamaMatrix,
 			{
 				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
@@ -46,7 +47,7 @@ var (
 				Not:      "A shorter prompt: the KV cache is allocated before.",
 				Cures:    fixes("lower_context", "load_in_4bit", "use_smaller_model"), Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
 			},
-			useOf("meta-llama", "while it generated", "Weights and KV cache are allocated at the start; logits of the prompt (tokens x vocabulary at 32 bit) and attention over it come on top.", "A smaller `max_gen_len`: the KV cache does not depend on it.", "llama/llama/generation.py", "lower_batch_size", "lower_context", "load_in_4bit"),
+			useOf("meta-llama", "while it generated", "Weights (16 bit, 2 GB a billion parameters, divided by the number of ranks) and the KV cache are allocated at the start; logits of the prompt (tokens x vocabulary at 32 bit) and attention over it come on top. If it fails before the first answer, it is weights and cache.", "A smaller `max_gen_len`: the KV cache does not depend on it.", "llama/llama/generation.py", "lower_context", "load_in_4bit", "use_smaller_model"),
 		},
 	}
 	// KTransformers keeps experts in RAM.

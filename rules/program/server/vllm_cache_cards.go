@@ -194,6 +194,7 @@ var vllmCacheCards = []cause.Card{
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
+	vllm.FirstNone,
 	{
 		ID: "vllm/cache-none-versions", Kinds: []fact.Kind{fact.VLLMNoCache}, Said: []string{"determine_num_available_blocks", "worker/worker.py", "worker/gpu_executor.py", "executor/gpu_executor.py"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: noCacheFigures,

@@ -31,7 +31,7 @@ var smallerToTrain = cause.Cure{
 	Told: "Full training takes about 16 bytes per parameter, divided by the cards that share it; a LoRA 2 to 3 on 16-bit weights, about 1 on 4-bit ones.",
 }
 
-var transformersCards = slices.Concat(script.TransformersCards, loadingCards, generatingCards, trainerCards)
+var transformersCards = slices.Concat(script.TransformersCards, script.PromptCards, loadingCards, generatingCards, trainerCards)
 
 // loadingCards are about a model on its way to the card.
 var loadingCards = []cause.Card{

@@ -42,6 +42,18 @@ var DriverCards = []cause.Card{
 		Sources: []string{intelEngine, intelHints, "https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clGetDeviceInfo.html"},
 	},
 	{
+		ID: "other/openvino-overflow", Kinds: []fact.Kind{fact.BufferLimit}, Said: []string{"Exceeded max size of memory object allocation"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= cause.Absurd },
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for a buffer that no Intel GPU has: OpenVINO computed its size wrongly",
+		Means: "The bytes in the message are no real need: OpenVINO's plug-in computed a size wrongly, usually of a cache or an input with changing lengths. In a chat it is most often the KV cache of a conversation that has grown. Memory is not short.",
+		Not:   "The message's smaller batch and lower precision; a larger GPU, closing programs.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update OpenVINO and the GPU driver", Told: "With OpenVINO GenAI also turn prefix caching off, which keeps old prompts: `SchedulerConfig` with `enable_prefix_caching = False`. Report it with this number if it stays.", Kind: "shell", Text: "pip install -U openvino openvino-genai openvino-tokenizers", Cost: "some minutes"},
+			{Fix: "lower_context", Title: "Start a new conversation, or shorten the input", Told: "If a short one runs, the length triggers it: limit the history that is sent.", Cost: "it forgets older parts"},
+			{Fix: "cpu_offload", Title: onCPU.Title, Cost: onCPU.Cost, Told: onCPU.Told},
+		},
+		Sources: []string{intelEngine, "openvino.genai/src/cpp/include/openvino/genai/scheduler_config.hpp", "https://github.com/openvinotoolkit/openvino.genai/issues/2406"},
+	},
+	{
 		ID: "other/openvino-load", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: loadWords, If: byItsCount, Figures: openVINOFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "does not fit the Intel GPU, by OpenVINO's own count",
 		Means: "It failed while the model was compiled, before any input: it is the weights. OpenVINO adds up its buffers, and refuses what exceeds the GPU's memory or its largest buffer; on an integrated GPU that is a part of the RAM.[[ {held} was taken already, of {all}.]]",

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
+
+const (
+	chatchatModels  = "Langchain-Chatchat/configs/model_config.py.example"
+	chatchatWorkers = "Langchain-Chatchat/configs/server_config.py.example"
+	chatchatFirst   = "Langchain-Chatchat/configs/model_config.py"
+)
+
+// notLoaded is what langchain-ChatGLM, its first versions, says in its page and
+// log after any failure of a start (webui.py, init_model).
+const notLoaded = "模型未成功加载"
+
+// Chatchat answers from documents, with a model that it loads itself (0.1) or in
+// a worker of FastChat's (0.2). From 0.3 on another server loads it.
+var Chatchat = program.Program{
+	Name: "langchain-chatchat", Shown: "Langchain-Chatchat", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs:  []string{"Langchain-Chatchat Configuration", "Langchain-Chatchat/", "langchain-ChatGLM/", notLoaded},
+	Sources: program.Sources{chatchatModels: "LLM_MODELS MODEL_PATH EMBEDDING_DEVICE HISTORY_LEN", chatchatWorkers: "load_8bit num_gpus max_gpu_memory", chatchatFirst: "LLM_MODEL"},
+	Cards: []cause.Card{
+		{
+			ID: "langchain-chatchat/first", Kinds: fastchatCard, Said: []string{notLoaded}, Figures: chatchatFigures,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Headline: "did not load the model: graphics memory ran out",
+			Means:    "The next line says that the model was not loaded[[: {mine} of {total} was its own when {asked} more was refused]]. At 16 bit a model takes 2 GB for each billion parameters: ChatGLM-6B, the default, 13 GB in use, at 8 bit 10 and at 4 bit 6. The embedding model is on the card as well.",
+			Not:      "The button that loads the same model again; allocator settings.",
+			Cures: []cause.Cure{
+				{Fix: "use_lower_quant", Title: "Choose a 4-bit model", Told: "In the tab 模型配置 `chatglm-6b-int4`, then 加载模型; or before the start in configs/model_config.py:", Kind: "config", Text: "LLM_MODEL = \"chatglm-6b-int4\"   # or chatglm2-6b-int4, where llm_model_dict has it", Cost: "slight loss of quality"},
+				chatchatSearch,
+				{Fix: "use_smaller_model", Title: "Or choose a smaller model", Told: "The list is `llm_model_dict` in the same file. Restart first: what was half loaded may stay on the card.", Cost: "quality"},
+			},
+			Sources: []string{chatchatFirst, "ChatGLM-6B/README_en.md"},
+		},
+		{
+			ID: "langchain-chatchat/load", Kinds: fastchatCard, Said: []string{"Loading the model ["}, Unsaid: []string{"POST /worker_generate_stream", "POST /v1/chat/completions", "POST /chat/"}, Figures: chatchatFigures,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Headline: "did not load {model}[[: at 16 bit it does not fit on a card of {too_small}]]",
+			Means:    "Its worker (FastChat's) was loading {model}, at 16 bit unless set: 2 GB for each billion parameters[[, here about {at16}]].[[ {asked} more was refused.]] The embedding model takes about 1 GiB beside it, if it is on the same card.",
+			Not:      "A smaller batch, or a shorter conversation: no question has been asked yet.",
+			Cures: []cause.Cure{
+				{Fix: "kill_stale_process", Title: "Check what else is on the card", If: chatchatFits, Told: "By its name the model should fit: an earlier start, or a second model in `LLM_MODELS`, all of which are loaded.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+				chatchatFourBit, chatchatSplit,
+				chatchatEight, chatchatSearch,
+			},
+			Sources: []string{chatchatModels, chatchatWorkers, "https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
+		},
+		{
+			ID: "langchain-chatchat/use", Kinds: fastchatCard,
+			Cause: cause.ContextTooLong, Weight: cause.Good, Figures: chatchatFigures,
+			Headline: "ran out of graphics memory",
+			Means:    "On the card are the model at 16 bit unless set (2 GB for each billion parameters), the embedding model, and for each question its documents, the history and the answer.[[ {mine} of {total} was its own.]] If it fails before the first question, the model is too large.",
+			Cures:    []cause.Cure{chatchatShort, chatchatFourBit, chatchatSearch, chatchatSplit},
+			Sources:  []string{chatchatModels, chatchatWorkers},
+		},
+	},
+}
+
+// How its settings are changed: files that are read at the start.
+var (
+	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "About 0.6 GB for each billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
+	chatchatEight   = cause.Cure{Fix: "load_in_8bit", Title: "Or load it in 8 bit", Cost: "slower", Told: "Half of 16 bit. In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`:", Kind: "config", Text: "\"load_8bit\": True,"}
+	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two cards", Cost: "needs a second card", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"` (20 GiB is for cards of 24):", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"20GiB\","}
+	chatchatSearch  = cause.Cure{Fix: "cpu_offload", Title: "Move the embedding model to the CPU", Cost: "slower search", Told: "In configs/model_config.py `EMBEDDING_DEVICE = \"cpu\"`: about 1 GiB of the card with the large ones. Alone it is not enough if the weights do not fit."}
+	chatchatShort   = cause.Cure{Fix: "lower_context", Title: "Ask with less history and fewer documents", Cost: "it sees less of them", Told: "A smaller `HISTORY_LEN` in configs/model_config.py, `VECTOR_SEARCH_TOP_K = 2` (in 0.2 in kb_config.py), or a new conversation."}
+)
+
+// chatchatFigures are the model's name, its weights at 16 bit, and the card where
+// that is more than it has.
+func chatchatFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"model": "the model", "at16": "", "too_small": ""}
+	if c.Model != nil && c.Model.Name != "" {
+		out["model"] = c.Model.Name
+	}
+	if w := chatchatWeights(c); w > 0 {
+		out["at16"] = units.Amount(w)
+		if total := ledger.SizeOf(c.F().Total); total > 0 && w > total {
+			out["too_small"] = units.Amount(total)
+		}
+	}
+	return out
+}
+
+// chatchatWeights are those of the model at 16 bit, 0 where its name tells no size
+// or fewer bits.
+func chatchatWeights(c *ledger.Case) int64 {
+	if w, ok := ledger.WeightsIn(c, "bf16"); ok && ledger.Quantised(c) == "" {
+		return w
+	}
+	return 0
+}
+
+// chatchatFits: the card has room for the weights and a conversation.
+func chatchatFits(c *ledger.Case) bool {
+	w := chatchatWeights(c)
+	return w > 0 && w+ledger.BesideWeights < ledger.SizeOf(c.F().Total)
+}

@@ -1,0 +1,124 @@
+// Package mlc knows the refusals of MLC LLM, whose start checks a sum of its own.
+package mlc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	mlcConfig  = "https://github.com/mlc-ai/mlc-llm/blob/main/cpp/serve/config.cc"
+	mlcEngine  = "https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/serve/config.py"
+	mlcServe   = "https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/serve.py"
+	mlcPackage = "https://github.com/mlc-ai/mlc-llm/blob/main/docs/deploy/android.rst"
+	// mlcUnset is gpu_memory_utilization where nobody sets it.
+	mlcUnset = 0.85
+)
+
+// mlcNeeds are the parts of MLC's sum, the share of the card that it needs, and
+// how large a model fits instead.
+func mlcNeeds(c *ledger.Case) map[string]string {
+	out := map[string]string{"need": "", "buffer": "", "need_share": "", "past": "", "raised": "", "billions": "", "over": "", "twice": ""}
+	f := c.F()
+	if f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
+		return out
+	}
+	need := f.Weights.Bytes + f.ComputeBuffer.Bytes
+	out["weights"], out["limit"] = units.Amount(f.Weights.Bytes), units.Amount(f.Limit.Bytes)
+	out["need"], out["buffer"] = units.Amount(need), units.Amount(f.ComputeBuffer.Bytes)
+	out["billions"] = fmt.Sprintf("%d billion", max(1, f.Limit.Bytes/1_200_000_000)) // half of it for weights at 0.6 GB a billion
+	out["twice"] = fmt.Sprintf("%d GB", 2*int64(math.Ceil(float64(need)/1e9)))
+	if over := f.Weights.Bytes - f.Limit.Bytes; over > 0 {
+		out["over"] = units.Amount(over)
+	}
+	if u := mlcUnset * float64(need) / float64(f.Limit.Bytes); u < 0.94 {
+		out["need_share"] = fmt.Sprintf("%.2f", math.Ceil(100*u)/100)
+		out["raised"] = fmt.Sprintf("%.2f", min(0.95, math.Ceil(100*u)/100+0.05))
+	} else {
+		out["past"] = units.Amount(int64(float64(f.Limit.Bytes) / mlcUnset))
+	}
+	return out
+}
+
+// mlcFits: a larger share of the card holds weights and buffers.
+func mlcFits(c *ledger.Case) bool { return mlcNeeds(c)["need_share"] != "" }
+
+// mlcHeavy: the weights alone exceed what may be used.
+func mlcHeavy(c *ledger.Case) bool {
+	f := c.F()
+	return f.Weights != nil && f.Limit != nil && f.Weights.Bytes > f.Limit.Bytes
+}
+
+// mlcBuffers: the buffers are the larger part.
+func mlcBuffers(c *ledger.Case) bool {
+	return ledger.SizeOf(c.F().ComputeBuffer) > ledger.SizeOf(c.F().Weights)
+}
+
+// onPhone are words of an app on a phone, which has no command line and one GPU.
+var onPhone = []string{"ai.mlc.mlcchat", "ai.mlc.mlcllm", "AndroidRuntime", "MLCSwift"}
+
+var (
+	mlcBits    = cause.Cure{Fix: "use_lower_quant", Title: "Or use fewer bits", If: when.Not(mlcBuffers), Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"}
+	mlcSmaller = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At `q4f16_1` (0.6 GB a billion parameters) up to about {billions}, with room for cache and buffers: from huggingface.co/mlc-ai.", Cost: "quality"}
+	// mlcApp builds the app anew: what it loads is fixed when it is packaged.
+	mlcApp   = cause.Cure{Fix: "use_lower_quant", Title: "Or package it with fewer bits and smaller buffers", Told: "A `q3f16_1` build, where there is one, is about a quarter smaller than `q4f16_1`. Beside the model in mlc-package-config.json; then `mlc_llm package` and build the app again:", Kind: "config", Text: "\"overrides\": {\"prefill_chunk_size\": 128, \"context_window_size\": 1024}", Cost: "some quality, shorter conversations"}
+	mlcSplit = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"}
+	mlcRaise = cause.Cure{Fix: "raise_gpu_memory_utilization", Title: "Raise `gpu_memory_utilization` to {raised}", If: when.All(mlcFits, when.Not(mlcLarge)), Told: "In Python `MLCEngine(..., engine_config=EngineConfig(gpu_memory_utilization={raised}))` (`from mlc_llm.serve.config import EngineConfig`); added to a command:", Kind: "config", Text: `--overrides "gpu_memory_utilization={raised}"`, Cost: "less for the desktop and others"}
+	mlcChunk = cause.Cure{Fix: "lower_max_batched_tokens", Title: "Lower `prefill_chunk_size`", Told: "The buffers shrink with it. In Python `EngineConfig(prefill_chunk_size=512)`; added to a command:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"}
+)
+
+// mlcFirst is mlcRaise where a twentieth of the card is enough to be worth it; a
+// small one has hardly that much beside the desktop.
+var mlcFirst = func() cause.Cure {
+	k := mlcRaise
+	k.If = when.All(mlcFits, mlcLarge)
+	return k
+}()
+
+func mlcLarge(c *ledger.Case) bool { return ledger.SizeOf(c.F().Limit) >= 10*units.GiB }
+
+// Cards are MLC LLM's.
+var Cards = []cause.Card{{
+	ID: "mlc-llm/device", Said: []string{"vulkan_buffer.cc", "vulkan_device.cc", "cuda_device_api.cc", "rocm_device_api.cc", "opencl_device_api.cc", "metal_device_api.mm", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "CL_OUT_OF_RESOURCES"}, If: ledger.OnCard,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "ran out of graphics memory",
+	Means:    "TVM, the runtime of MLC LLM, asked the driver for a buffer and was refused; it names no size. At q4f16_1 a model of 3 billion parameters takes 2 to 3 GB with KV cache and activations, 7 billion 5 to 6, 13 billion 9 to 10. With integrated graphics beside a card it may also use the wrong one.",
+	Not:      "Reinstalling the driver, or PyTorch's allocator variables: MLC LLM does not use PyTorch.",
+	Cures: []cause.Cure{
+		{Fix: "use_smaller_model", Title: "Use a model that fits the card", Told: "At `q4f16_1` a 2 GB card holds 1 billion parameters, 4 GB 3 billion, 6 GB 7 billion; `q3f16_1` is smaller still. First close what else uses the card (Windows: Task Manager, Performance, GPU).", Cost: "quality"},
+		{Fix: "select_gpu", Title: "Check that it uses the right card", Told: "`--device vulkan:1` (or `:0`) selects it; `vulkaninfo --summary` lists the numbers.", Cost: "free"},
+		{Fix: "lower_context", Title: "Or lower the context length", Told: "Update builds of 2023 first: they fixed it when the model was compiled. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
+	},
+	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/chat.py", "https://github.com/apache/tvm/blob/main/src/runtime/vulkan/vulkan_buffer.cc", "https://huggingface.co/mlc-ai"},
+}, {
+	ID: "mlc-llm/phone", Kinds: []fact.Kind{fact.MLCBudget}, Said: onPhone, Figures: mlcNeeds,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "did not start: the model needs {need}, and the app may use {limit} on this phone",
+	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 unless set).[[ The weights alone are more than that by {over}.]][[ A share of 1 would be {past}, hardly enough for that and a KV cache.]]",
+	Not:      "The message's second card: a phone has one GPU.[[ A smaller prompt chunk alone: the weights would still be {over} too large.]]",
+	Cures:    []cause.Cure{mlcSmaller, mlcApp, {Fix: "bigger_gpu", Title: "Or use a phone with more memory", Told: "About {twice}, so that the system keeps half.", Cost: "another phone"}},
+	Sources:  []string{mlcConfig, mlcPackage},
+}, {
+	ID: "mlc-llm/weights", Kinds: []fact.Kind{fact.MLCBudget}, If: mlcHeavy, Figures: mlcNeeds,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "did not start: the weights ({weights}) are larger than the {limit} that it may use",
+	Means:    "It may use {limit}, its share of the GPU's memory (`gpu_memory_utilization`, 0.85 unless set). The weights alone exceed that, and buffers for a prompt take {buffer} more, {need} in all.[[ If the share is 0.85 now, a share of 1 is {past}, and the KV cache comes on top.]]",
+	Not:      "A smaller `prefill_chunk_size` or a shorter context alone: neither makes the weights smaller.",
+	Cures: []cause.Cure{
+		mlcSmaller, mlcBits, mlcSplit, {Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization` to {raised}", If: mlcFits, Kind: "config", Text: `--overrides "gpu_memory_utilization={raised}"`, Cost: "less for the desktop and others"},
+	},
+	Sources: []string{mlcConfig, mlcEngine, mlcServe, mlcPackage},
+}, {
+	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
+	Headline: "did not start: it needs {need} and may use {limit}",
+	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[. If it is 0.85 now, {need_share} holds that, and what is above that goes to the KV cache]][[. If it is 0.85 now, even a share of 1 ({past}) is too little for that and a KV cache]].",
+	Not:      "A shorter context alone: the KV cache is not part of this sum.",
+	Cures:    []cause.Cure{mlcFirst, mlcChunk, mlcBits, mlcRaise, mlcSplit},
+	Sources:  []string{mlcConfig, mlcEngine, mlcServe, mlcPackage},
+}}

@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// llamaModel is a checkpoint of Meta's: the code asks for one matrix of its
+// feed-forward layers as a whole, at 16 bit, before it keeps this rank's part
+// (fairscale/nn/model_parallel/layers.py, _initialize_affine_weight). Its shape is
+// dim x ffn of params.json, by the rule in llama/model.py (FeedForward).
+type llamaModel struct {
+	name            string
+	dim, ffn, ranks int64
+	parameters      int64 // in millions
+}
+
+var llamaModels = []llamaModel{
+	{"7B", 4096, 11008, 1, 6738}, {"8B", 4096, 14336, 1, 8030}, {"13B", 5120, 13824, 2, 13016},
+	{"33B", 6656, 17920, 4, 32529}, {"65B", 8192, 22016, 8, 65286}, {"70B", 8192, 28672, 8, 68977},
+}
+
+// largeStep is to what PyTorch rounds up a large request (kRoundLarge).
+const largeStep = 2 * units.MiB
+
+// llamaOf is the model of which one matrix was refused, nil for another size.
+func llamaOf(c *ledger.Case) *llamaModel {
+	for i, m := range llamaModels {
+		if asked := 2 * m.dim * m.ffn; ledger.Requested(c) == (asked+largeStep-1)/largeStep*largeStep {
+			return &llamaModels[i]
+		}
+	}
+	return nil
+}
+
+// each is what the weights take on a card.
+func (m *llamaModel) each() int64 { return m.parameters * 2_000_000 / m.ranks }
+
+func llamaBuilds(c *ledger.Case) bool { return ours(c) && !c.Training() && llamaOf(c) != nil }
+
+func llamaExceeds(c *ledger.Case) bool {
+	return llamaBuilds(c) && llamaOf(c).each()+units.GiB/2 > ledger.SizeOf(c.F().Total)
+}
+
+func llamaFigures(c *ledger.Case) map[string]string {
+	m := llamaOf(c)
+	if m == nil {
+		return nil
+	}
+	out := map[string]string{"llama": m.name, "dim": grouped(m.dim), "ffn": grouped(m.ffn), "each": units.Amount(m.each()), "four": units.Amount(m.parameters * 600_000), "parts": "", "whole": ""}
+	if m.ranks > 1 {
+		out["parts"], out["whole"] = fmt.Sprintf("on each of %d cards, one for each of its files", m.ranks), "made whole before a rank keeps its part"
+	}
+	return out
+}
+
+// grouped is a number with commas.
+func grouped(n int64) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+
+var (
+	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "About {four} in all, which llama.cpp and Ollama (a Q4_K_M file) spread over the cards that are there, or Transformers with bitsandbytes and `device_map=\"auto\"`. This code has 16 bit only.", Cost: "slight loss of quality"}
+	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "By the size of the weights on a card: 7B 12.6 GiB on one, 13B 12.1 on each of two (`--nproc_per_node 2`), 8B 15 on one.", Cost: "quality"}
+	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use cards with more memory", Told: "As many as now; weights, KV cache and 1 to 2 GiB to work in must fit on each.", Cost: "other hardware"}
+	llamaMeans     = "{asked} is one feed-forward matrix of the {llama} model, {ffn} x {dim} at 16 bit[[, {whole}]]: the model was still being built. At 16 bit its weights take {each}[[ {parts}]]."
+
+	llamaTooLarge = cause.Card{
+		ID: "meta-llama/too-large", Kinds: cardFull, If: llamaExceeds, Figures: llamaFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+		Headline: "cannot hold the {llama} model: {each} of weights for a card of {total}",
+		Means:    llamaMeans,
+		Not:      "`--max_seq_len`, `--max_batch_size`, allocator settings: the weights alone do not fit.",
+		Cures:    []cause.Cure{llamaElsewhere, llamaSmaller, llamaBigger},
+		Sources:  []string{"llama/llama/model.py", "fairscale/fairscale/nn/model_parallel/layers.py"},
+	}
+	llamaMatrix = cause.Card{
+		ID: "meta-llama/matrix", Kinds: cardFull, If: llamaBuilds, Figures: llamaFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of memory while it built the {llama} model",
+		Means:    llamaMeans + " The KV cache of `max_batch_size` x `max_seq_len` is made with each layer.",
+		Not:      "A shorter prompt: the KV cache is allocated before.",
+		Cures:    append(fixes("lower_context"), llamaElsewhere, llamaSmaller),
+		Sources:  []string{"llama/llama/model.py", "fairscale/fairscale/nn/model_parallel/layers.py"},
+	}
+)
