@@ -11,5 +11,5 @@ var All = []*program.Program{
 	&ACEStep, &CosyVoice, &IndexTTS, &ChatTTS, &VibeVoice, &Chatterbox, &Zonos, &Tacotron2, &VITS, &StyleTTS2, &Tortoise, &MeloTTS, &StableAudioTools,
 	&DiffSinger, &VoiceCraft, &Amphion, &ParlerTTS, &Dia, &Moshi, &UVR, &Spleeter, &OpenVoice, &SparkTTS, &Nougat, &Surya, &Marker, &Docling, &MinerU,
 	&EasyOCR, &DocTR, &AudioCraft, &Demucs, &Wan2GP, &Wan, &HunyuanVideo, &CogVideo, &OmniGen, &EasyDiffusion, &SwarmUI, &Deforum, &Dreambooth, &EveryDream,
-	&InpaintAnything, &RealESRGAN, &FaceFusion, &Roop, &DeepFaceLab,
+	&InpaintAnything, &RealESRGAN, &FaceFusion, &RoopUnleashed, &Roop, &DeepFaceLab,
 }

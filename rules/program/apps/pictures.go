@@ -1,9 +1,7 @@
 package apps
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -195,47 +193,6 @@ var Faces = program.Program{
 }
 
 var ortKinds = append([]fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice}, onCard...)
-
-// FaceFusion runs ONNX models in several threads.
-var FaceFusion = program.Program{
-	Name: "facefusion", Shown: "FaceFusion",
-	Proofs:  []string{"[FACEFUSION", "facefusion/facefusion/", "facefusion/processors/"},
-	Like:    []*program.Program{&Faces},
-	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
-	Steps: steps{
-		"lower_parallel": faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}),
-		"lowvram_mode":   faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"}),
-		"cpu_offload":    faceFusion(step.Change{Flag: "--execution-providers", Value: "cpu"}),
-	},
-	Cards: cards(cause.Card{
-		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "FaceFusion works on several frames at a time, one in each thread. The models of all chosen processors (swapper, face enhancer, frame enhancer) are on the card together.",
-		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", Told: "On its page: Execution Thread Count 1, Video Memory Strategy strict. Or:", Cost: "Slower.",
-				Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, step.Change{Flag: "--video-memory-strategy", Value: "strict"})},
-			cure("use_smaller_model", "Run one processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run."),
-			lookAtCard,
-		},
-		Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
-	}),
-}
-
-// faceFusion starts it with options changed: the reader's own command, or the
-// script of the version. From 3.0 on it is facefusion.py run, before run.py.
-func faceFusion(changes ...step.Change) func(*ledger.Case) []step.Step {
-	return func(c *ledger.Case) []step.Step {
-		script, own := "facefusion.py run", step.Typed(c, "facefusion.py run")
-		if before := step.Typed(c, "run.py -"); own == nil && (before != nil || oldFaceFusion(c)) {
-			script, own = "run.py", before
-		}
-		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, changes...)}}
-	}
-}
-
-// oldFaceFusion: processors of frames had a folder of their own until 3.0.
-func oldFaceFusion(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "facefusion/processors/frame/") })
-}
 
 // Roop is the older face swapper.
 var Roop = program.Program{

@@ -199,11 +199,14 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2", "CUBLAS failure 3"},
 		Headline: "was refused memory by the CUDA driver",
-		Means:    "The driver refused. The message says neither what was wanted nor who holds the card. Each session keeps an arena that grows to its largest run and does not shrink, and each process has a CUDA context besides. Another program may hold the rest.",
+		Means:    "The driver refused; the message does not say who holds the card. Each session keeps an arena that grows to its largest run and does not shrink, and each process has a CUDA context besides. Another program may hold the rest.[[ {built}]]", Figures: builtElsewhere,
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi", Told: "If it is full before the start, end what holds it (an earlier Python, another model).", Cost: "a look is free"},
+			restartApp,
+			{Fix: "kill_stale_process", Title: "Check what else uses the card", If: codesONNX, Kind: "shell", Text: "nvidia-smi", Told: "If it is full before the start, end what holds it (an earlier Python, another model).", Cost: "a look is free"},
+			fewerThreads,
 			{Fix: "lower_resolution", Title: "Use smaller inputs, one at a time", Told: "The arena keeps what its largest input needed.", Cost: "Detail"},
-			{Fix: "lower_num_workers", Title: "Share one session among threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session holds its own copy of the weights.", Cost: "None as a rule"},
+			{Fix: "use_smaller_model", Title: "Choose lighter models", If: when.Not(codesONNX), Told: "In an app: a lighter model, or one model fewer at a time (an enhancer in a second run).", Cost: "Some quality"},
+			{Fix: "lower_num_workers", Title: "Share one session among threads", If: codesONNX, Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session holds its own copy of the weights.", Cost: "None as a rule"},
 			{Fix: "limit_framework_preallocation", Title: "Set `kSameAsRequested`", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_use_max_workspace\": \"0\"})]", Cost: "Slightly slower convolutions"},
 		},
 		Sources: []string{"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},

@@ -80,7 +80,7 @@ var (
 	// DINOv2 is mostly used as a backbone in somebody's own code.
 	DINOv2 = program.Program{
 		Name: "dinov2", Shown: "DINOv2", Work: "vision", Edits: "code", Language: "python",
-		Proofs:  []string{"dinov2/train/", "dinov2/eval/", "dinov2/models/vision_transformer.py", "facebookresearch_dinov2_main", "dinov2/fsdp/", "facebookresearch_dinov3"},
+		Proofs:  []string{"dinov2/train/", "dinov2/eval/", "dinov2/models/vision_transformer.py", "facebookresearch_dinov2_main/dinov2/", "dinov2/fsdp/", "facebookresearch_dinov3_main/dinov3/"},
 		Sources: program.Sources{"dinov2/dinov2/configs/ssl_default_config.yaml": "batch_size_per_gpu local_crops_number num_workers", "dinov2/dinov2/layers/attention.py": "XFORMERS_DISABLED"},
 		Steps: spelling{
 			"lower_batch_size":    say("DINOv2's own training: `train.batch_size_per_gpu=32` (default 64) at the end of the command. As a backbone in your code: fewer images per call, inside `with torch.inference_mode():` unless you train it."),

@@ -74,18 +74,19 @@ var systemCards = []cause.Card{
 		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
 		Headline: "reached the limit for graphics on a Mac of {ram}",
 		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]][[ {together}]]",
-		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
+		Not:      "{lifting}`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    cures.Kept, Figures: macMemory,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Lower the batch size, or use smaller samples", Cost: "slower", Ways: []cause.Way{{For: fix.Training, Text: "{less}"}}},
 			{Fix: "use_smaller_model", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Store fewer activations, train fewer parameters", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
-			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Halve the image size or the context", Cost: "slower, or less detail", Ways: []cause.Way{
+			{Fix: "restart_session", If: when.All(when.Not((*ledger.Case).Training), filledOnMac), Title: "Restart the program, and do one thing at a time", Cost: "free", Told: "Tensors filled all but a crumb of it, so earlier runs may be kept; a notebook: restart its kernel."},
+			{Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Halve the image size or the context", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles where the program offers it."},
-				{For: "Text", Text: "a shorter context, or a smaller quantisation of the model (MLX and GGUF builds run in less)."},
+				{For: "Text", Text: "a shorter context."},
 			}},
+			onlyIf(when.Not((*ledger.Case).Training), lighterOnMac),
 			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
-			{Fix: "raise_watermark", Title: "If only a little is missing: lift PyTorch's limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
-			{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
+			{Fix: "raise_watermark", If: nearlyOnMac, Title: "As little is missing: lift PyTorch's limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},
@@ -176,6 +177,28 @@ func metalFigures(c *ledger.Case) map[string]string {
 // the working set that macOS recommends, two thirds of the memory up to 32 GB
 // and three quarters above; nil where no Mac has such a limit.
 func macMemory(c *ledger.Case) map[string]string {
+	ram := macRAM(c)
+	if ram == 0 {
+		return nil
+	}
+	figures := cures.Batch(c)
+	figures["less"], figures["cheaper"] = cures.Less(c, figures["batch"]), cheaperOnMac(c)
+	maps.Copy(figures, cures.StepFigures(c, figures["less"]))
+	figures["ram"], figures["other"], figures["together"], figures["lifting"] = fmt.Sprintf("%d GB", ram/units.GiB), "", "", ""
+	if other := otherOnMac(c); other > units.GiB {
+		figures["other"] = units.Amount(other)
+		if all := c.Mine.Bytes + other; c.Mine.Has() && all >= c.Limit.Bytes {
+			figures["together"] = "Together that is " + units.Amount(all) + ", the limit and more, so that nothing at all was left to ask for" + map[bool]string{true: "; the Mac itself has " + figures["ram"] + ".", false: "."}[beyondMac(c)]
+		}
+	}
+	if !nearlyOnMac(c) {
+		figures["lifting"] = "`PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0`, which the message names: without the limit the Mac swaps still more, and may freeze. "
+	}
+	return figures
+}
+
+// macRAM is the memory of that Mac in bytes, 0 where no Mac has such a limit.
+func macRAM(c *ledger.Case) int64 {
 	for _, gb := range [...]int64{8, 16, 18, 24, 32, 36, 48, 64, 96, 128, 192} {
 		recommended := gb * units.GiB * 3 / 4
 		if gb <= 32 {
@@ -184,21 +207,40 @@ func macMemory(c *ledger.Case) map[string]string {
 		if !ledger.Near(c.Limit.Bytes, recommended*17/10, units.GiB/20) {
 			continue
 		}
-		figures := cures.Batch(c)
-		figures["less"], figures["cheaper"] = cures.Less(c, figures["batch"]), cheaperOnMac(c)
-		maps.Copy(figures, cures.StepFigures(c, figures["less"]))
-		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
-		figures["together"] = ""
-		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {
-			figures["other"] = units.Amount(o.Bytes)
-			if all := c.Mine.Bytes + o.Bytes; c.Mine.Has() && all >= c.Limit.Bytes {
-				figures["together"] = "Together that is " + units.Amount(all) + ", the limit and more, so that nothing at all was left to ask for."
-			}
-		}
-		return figures
+		return gb * units.GiB
 	}
-	return nil
+	return 0
 }
+
+// otherOnMac is what Metal holds for the program beside its tensors.
+func otherOnMac(c *ledger.Case) int64 {
+	if o := c.F().OtherAllocations; o != nil {
+		return o.Bytes
+	}
+	return 0
+}
+
+// beyondMac: this program's share alone is more than the Mac has.
+func beyondMac(c *ledger.Case) bool {
+	return c.Mine.Bytes+otherOnMac(c) > macRAM(c)
+}
+
+// filledOnMac: tensors alone fill it, up to a crumb that was refused.
+func filledOnMac(c *ledger.Case) bool {
+	return c.Asked.Has() && c.Asked.Bytes <= 16*units.MiB && c.Mine.Bytes*20 >= c.Limit.Bytes*19
+}
+
+// nearlyOnMac: so little is missing that a higher limit may do.
+func nearlyOnMac(c *ledger.Case) bool {
+	return !beyondMac(c) && c.Asked.Has() && c.Asked.Bytes <= units.GiB/2
+}
+
+// lighterOnMac is a model that takes less of memory that graphics and programs
+// share.
+var lighterOnMac = cause.Cure{Fix: "use_smaller_model", Title: "A smaller or quantised model, or 16 bit", Cost: "some quality", Ways: []cause.Way{
+	{For: fix.Pictures, Text: "a GGUF file of the same model (Q4 to Q8), or a smaller one; 16 bit where it runs in 32."},
+	{For: "Text", Text: "a 4-bit MLX or GGUF build."},
+}}
 
 // cheaperOnMac is cheaper on graphics for which bitsandbytes has no kernels.
 func cheaperOnMac(c *ledger.Case) string {

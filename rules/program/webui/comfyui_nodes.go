@@ -48,8 +48,25 @@ func ownFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// trellisNode is about the packs that run TRELLIS's pipeline, which name its
+// checkpoints where no frame names the pack.
+var trellisNode = cause.Card{
+	ID: "comfyui/trellis-models", Kinds: onCard, Said: []string{"slat_flow_img_dit", "ss_flow_img_dit", "slat_dec_mesh", "TRELLIS-image-large"}, Unsaid: []string{"ksampler"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "ran out of graphics memory[[ ({total})]] in a node that runs TRELLIS",
+	Means:    "The log loads TRELLIS's models (structure, shape, three decoders) and an image encoder; its code puts all of them on the card at once, and it states 16 GB.[[ {mine} of {total} is this program's own.]] Where both bars \"Sampling\" are full, it was decoding the object, which grows with its surface.",
+	Not:      "Fewer sampling steps: each needs the same. `--lowvram`: such nodes move their models by themselves.",
+	Cures: []cause.Cure{
+		{Fix: "lowvram_mode", Title: "Offload in the node, and load nothing else", Told: "If its loader has a low-VRAM or offload option, turn it on (a newer version of the pack may have one). Restart ComfyUI and run this workflow alone, without Stable Diffusion in it.", Cost: "Slower."},
+		{Fix: "lower_resolution", Title: "Ask for less: the mesh alone, a small texture", Told: "Where the node has them: save_gaussian and render_video off, texture_size 512, texture_mode fast; a simple object, cut out and alone in the image.", Cost: "Coarser texture."},
+		{Fix: "close_other_apps", Title: "Close what else uses the card", Told: "Browser, games: Task Manager, Details, column Dedicated GPU memory; Linux: `nvidia-smi`.", Cost: "Free."},
+		{Fix: "bigger_gpu", Title: "Use a card of 16 GB, or a hosted TRELLIS", Told: "16 GB is what its README states.", Cost: "Money."},
+	},
+	Sources: []string{"https://github.com/microsoft/TRELLIS/blob/main/README.md", "https://github.com/microsoft/TRELLIS/blob/main/trellis/pipelines/trellis_image_to_3d.py", "https://github.com/if-ai/ComfyUI-IF_Trellis/blob/main/IF_Trellis.py"},
+}
+
 // comfyNodes are cards of custom nodes.
 var comfyNodes = []cause.Card{
+	trellisNode,
 	{
 		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",

@@ -1,0 +1,155 @@
+package apps
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Programs that change faces with ONNX models. Their readers use a page, so what
+// they can do is set there, or to start the program or Colab's session anew.
+
+// FaceFusion runs ONNX models in several threads.
+var FaceFusion = program.Program{
+	Name: "facefusion", Shown: "FaceFusion",
+	Proofs:  []string{"[FACEFUSION", "facefusion/facefusion/", "facefusion/processors/"},
+	Like:    []*program.Program{&Faces},
+	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
+	Steps: steps{
+		"lower_parallel": faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}),
+		"lowvram_mode":   faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, strictMemory),
+		"cpu_offload":    faceFusion(step.Change{Flag: "--execution-providers", Value: "cpu"}),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "facefusion/full-before", Kinds: arenas, If: when.All(func(c *ledger.Case) bool { return c.In("facefusion") }, crumb), Cause: cause.RetainedMemory, Weight: cause.Strong,
+			Headline: "was refused even {asked}: memory was full already",
+			Means:    "So little is not what filled memory: models and threads of this program from before did, or another program. The allocator has the same name for RAM and for the card, and the message does not say which.",
+			Cures: append(again("FaceFusion"),
+				bothMemories,
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread and one processor at a time", Told: "On its page: Execution Thread Count 1; face_swapper alone, the enhancers in a second run.", Cost: "Slower."},
+			),
+			Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/wording.py"},
+		},
+		cause.Card{
+			// Logger names of 1.x and 2.0: facefusion/processors/frame/modules/*.py.
+			ID: "facefusion/first-threads", Kinds: ortKinds, Said: []string{"FACEFUSION.FRAME_PROCESSOR"}, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Means: threadsMean,
+			Cures: []cause.Cure{
+				{Fix: "lower_parallel", Title: "Use one thread", Told: "On its page: Execution Thread Count 1, Execution Queue Count 1. Or:", Kind: "shell", Text: "python run.py --execution-thread-count 1", Cost: "Slower."},
+				oneProcessor, lookAtCard,
+				{Fix: "upgrade_version", Title: "Update FaceFusion", Told: "Your log is of 1.x or 2.0. Since 2.2 there is Video Memory Strategy: strict unloads models that are not in use.", Cost: "Half an hour."},
+			},
+			Sources: []string{"https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/core.py", "https://github.com/facefusion/facefusion/blob/f6e56a3d/facefusion/core.py"},
+		},
+		cause.Card{
+			ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Means: threadsMean,
+			Cures: []cause.Cure{
+				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", Told: "On its page: Execution Thread Count 1, Video Memory Strategy strict. Or:", Cost: "Slower.",
+					Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, strictMemory)},
+				oneProcessor, lookAtCard,
+			},
+			Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
+		},
+	),
+}
+
+const threadsMean = "FaceFusion works on several frames at a time, one in each thread. The models of all chosen processors (swapper, face enhancer, frame enhancer) are on the card together."
+
+var (
+	strictMemory = step.Change{Flag: "--video-memory-strategy", Value: "strict"}
+	oneProcessor = cure("use_smaller_model", "Run one processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run.")
+)
+
+// faceFusion starts it with options changed: the reader's own command, or the
+// script of the version. From 3.0 on it is facefusion.py run, before run.py.
+func faceFusion(changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		script, own := "facefusion.py run", step.Typed(c, "facefusion.py run")
+		if before := step.Typed(c, "run.py -"); own == nil && (before != nil || oldFaceFusion(c)) {
+			script, own = "run.py", before
+		}
+		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, changes...)}}
+	}
+}
+
+// oldFaceFusion: processors of frames had a folder of their own until 3.0.
+func oldFaceFusion(c *ledger.Case) bool {
+	return c.Near("FACEFUSION.FRAME_PROCESSOR") || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "facefusion/processors/frame/") })
+}
+
+// RoopUnleashed is roop with a page in place of its options.
+var RoopUnleashed = program.Program{
+	Name: "roop-unleashed", Shown: "roop-unleashed", Carries: []string{"roop"},
+	Proofs: []string{"roop-unleashed/"},
+	Like:   []*program.Program{&Faces},
+	Steps: steps{
+		"lower_parallel":     step.Paste("ui", "Settings: Max. Number of Threads 1, then Restart Server"),
+		"lowvram_mode":       step.Paste("ui", "Face Swap: Select post-processing: None; enhance in a second run"),
+		"raise_memory_limit": step.Paste("ui", "Settings: Max. Memory to use (Gb) 0, which means no limit"),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "roop-unleashed/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM), not graphics memory",
+			Means:    "Models are read into RAM before they go to the card, and frames wait there, several in each thread.[[ {torn}]]", Figures: tornFile,
+			Not: "Settings for graphics memory, a larger card.",
+			Cures: append(again("roop-unleashed"),
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "Settings: Max. Number of Threads 1, and Max. Memory to use (Gb) 0 (no limit) if it is set; then Restart Server. Begin with one image.", Cost: "Slower."},
+				cause.Cure{Fix: "raise_memory_limit", If: onColab, Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). Colab's own bar shows how full RAM is.", Cost: "Money."},
+				cause.Cure{Fix: "close_other_apps", If: when.Not(onColab), Title: "Close other programs", Told: "Browser and games first. Windows: a larger page file helps as well.", Cost: "Free."},
+			),
+			Sources: []string{"https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/settings_tab.py", "https://github.com/C0untFloyd/roop-unleashed/blob/main/roop/core.py"},
+		},
+		cause.Card{
+			ID: "roop-unleashed/models", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Means: "Detector, swapper, mask and enhancer are models of their own on the card, and each thread works on a frame of its own.[[ {asked} more was refused.]]",
+			Cures: append(again("roop-unleashed"),
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "Settings: Max. Number of Threads 1, then Restart Server.", Cost: "Slower."},
+				cause.Cure{Fix: "use_smaller_model", Title: "Leave the enhancer out", Told: "Face Swap: Select post-processing None, Subsample upscale to 128px. Settings: Force CPU for Face Analyser keeps the detector off the card.", Cost: "Softer faces."},
+			),
+			Sources: []string{"https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/faceswap_tab.py", "https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/settings_tab.py"},
+		},
+	),
+}
+
+// tornFile: a model that is read, and whose file may be the reason.
+func tornFile(c *ledger.Case) map[string]string {
+	if c.Contains(".onnx") {
+		return map[string]string{"torn": "If RAM is free, the model's file may be cut off, so that it names absurd sizes: compare its size with its source's, or delete it and let it be fetched again."}
+	}
+	return map[string]string{"torn": ""}
+}
+
+var arenas = []fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice}
+
+// crumb is a request that cannot have filled anything.
+func crumb(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r > 0 && r <= 16*units.MiB
+}
+
+// onColab: Colab keeps what it runs in a folder of its own.
+func onColab(c *ledger.Case) bool { return c.Near("/content/") || c.In("colab") }
+
+// bothMemories is where the message leaves open which memory it was.
+var bothMemories = cause.Cure{Fix: "close_other_apps", Title: "See which memory is full", Cost: "Free.", Ways: []cause.Way{
+	{For: "Linux, Colab", Text: "`nvidia-smi` and `free -h` (in a cell with `!` before each)"},
+	{For: "Windows", Text: "Task Manager, Performance: Memory, and \"Dedicated GPU memory\" under GPU; close browsers and games"},
+}}
+
+// again ends a program and starts it anew, as its readers can.
+func again(shown string) []cause.Cure {
+	return []cause.Cure{
+		{Fix: "restart_session", If: onColab, Title: "Restart the Colab session", Told: "Runtime, Restart session; then run only the cells that start " + shown + ".", Cost: "A minute."},
+		{Fix: "restart_session", If: when.Not(onColab), Title: "End " + shown + " and start it again", Told: "What earlier runs left is free then (in Colab: Runtime, Restart session). If it comes back, another program holds the memory.", Cost: "A minute."},
+	}
+}
