@@ -228,7 +228,7 @@ func stepsRestart(c *ledger.Case) []step.Step {
 func stepsUpgrade(c *ledger.Case) []step.Step {
 	if c.In("pytorch") || len(c.Stack) == 0 {
 		return []step.Step{
-			{Kind: "shell", Text: "pip list | grep -i -E \"torch|transformers|accelerate|diffusers|bitsandbytes\"   # note what you have"},
+			{Kind: "shell", Text: "pip list   # note which torch, transformers, accelerate, diffusers you have"},
 			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
 		}
 	}

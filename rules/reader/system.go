@@ -36,12 +36,12 @@ func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia
 // likely.
 func OnWindows(c *ledger.Case) bool { return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c) }
 
-// LooksLikeWindows: the nominal size to the byte, no list of processes, and a
-// program that runs there.
+// LooksLikeWindows: the nominal size, or just below it in a message of PyTorch 2.1
+// and later, and no list of processes (c10/cuda/driver_api.cpp is for Linux alone).
 func LooksLikeWindows(c *ledger.Case) bool {
 	f := c.F()
 	there := c.Reader.OS == "" && (len(c.Systems) == 0 || slices.Contains(c.Systems, "windows")) || c.Windows()
-	return there && f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
+	return there && f.Total != nil && f.ProcessUsed == nil && (f.Total.Bytes%units.GiB == 0 || f.ReservedUnallocated != nil && f.Total.Bytes%units.GiB > units.GiB*92/100)
 }
 
 // ManyGPUs: a rank in the prefix, or a card other than the first.

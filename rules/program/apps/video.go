@@ -93,6 +93,17 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
+			ID: "wan2gp/page-guess", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"you have unsufficient VRAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "stopped a generation, and takes a lack of graphics memory for the likely reason",
+			Means:    "The page shows this sentence for every error that speaks of memory or allocation; the error itself is above it in the console. It may be graphics memory or RAM.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p; a smaller input image", Told: "49 frames in place of 81 are 0.6 of the work. A very large start image counts as well: scale it to the clip's size.", Cost: "A shorter or smaller clip."},
+				{Fix: "fix_shape", Title: "Read the error in the console", Told: "\"Tried to allocate\" with sizes: the card. `DefaultCPUAllocator`, `MemoryError` or `pin_memory`: RAM, so a leaner profile and fewer open programs.", Cost: "Free."},
+				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower."},
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
+		},
+		cause.Card{
 			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
 			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them[[: {asked} more was refused]]. Its memory grows with the pixels of a frame; in Auto the tile size follows the total size of the card, whatever else is on it.",

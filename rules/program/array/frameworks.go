@@ -22,7 +22,7 @@ import (
 // programs that have no name of their own in a report ("other").
 var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
-	Numbers: []explain.Reading{readsSquare},
+	Numbers: []explain.Reading{calls.ReadsSquare},
 	Clues:   clues,
 	Cards:   slices.Concat(calls.BareCalls(), local.DriverCards, local.RuntimeCards, local.OpenCLCards, local.ForkCards, local.NamedCards, local.HostCards, calls.ShapeCards, bareCards, calls.MemoryErrorCards),
 	Remedies: map[string][]cause.Remedy{

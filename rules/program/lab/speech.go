@@ -110,7 +110,7 @@ var (
 		Proofs:  []string{"pyannote/audio/"},
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "pipeline.segmentation_batch_size = 4   # 32 in most pipelines\npipeline.embedding_batch_size = 4"),
-			"lower_context":    say("Cut the recording into pieces of an hour; speakers must then be matched between the pieces."),
+			"lower_context":    say("Cut the recording into pieces of ten to twenty minutes; speakers must then be matched between the pieces."),
 			"cpu_offload":      step.Paste("python", "pipeline.to(torch.device(\"cpu\"))"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the pipeline's batch sizes", "lower_context": "Cut the recording", "cpu_offload": "Run it on the CPU"},
@@ -123,6 +123,18 @@ var (
 				Means:    "pyannote raises this `MemoryError` when the card is full: `batch_size` windows of a few seconds go through the network at once.",
 				Not:      "More RAM: graphics memory is full.",
 				Cures:    fixes("lower_batch_size", "close_other_apps", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
+			},
+			{
+				ID: "pyannote/stitched", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"stitched_segmentations"}, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+				Headline: "wanted {asked} for the stitched speakers of one recording",
+				Means:    "The line makes one array of windows x frames x speakers. A speaker of one window that cannot be matched to one of the next counts as a new one, so in a long recording the last number grows with the length, too: the array grows with its square.",
+				Not:      "Swap, a smaller batch: the array follows from the length alone.",
+				Cures: []cause.Cure{
+					{Fix: "lower_context", Title: "Work on pieces of ten minutes", Told: "Half the length is about a quarter of the array. Match the speakers between the pieces afterwards.", Cost: "speakers to match afterwards"},
+					{Fix: "upgrade_version", Title: "Update pyannote.audio, and use its diarization pipeline", Told: "Its segmentation pipeline stitches speakers no longer. Speakers of whole recordings come from `pyannote/speaker-diarization-3.1` or later, which compares their voices.", Kind: "shell", Text: "pip install --upgrade pyannote.audio", Cost: "changes in the script"},
+					{Fix: "fix_shape", Title: "Check the file: length, noise, music", Told: "Windows in which nobody speaks clearly are hard to match. `ffprobe audio.wav` shows the length; cut what is not speech.", Cost: "a minute"},
+				},
+				Sources: []string{"pyannote-audio/pyannote/audio/pipelines/segmentation.py", "https://huggingface.co/pyannote/speaker-diarization-3.1"},
 			},
 			{
 				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -78,6 +79,7 @@ var fullCards = []cause.Card{
 			cures.TooSmall,
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "The weights are in 16 bit or less already, so the other way is the program's option for block swap, offloading or low VRAM (`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers)."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Instead of `.to(\"cuda\")`. If that is still too much: `enable_sequential_cpu_offload()`, which is much slower. In somebody else's program: its option for offloading or low VRAM.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
+			{Fix: "use_lower_quant", If: pipelined, Title: "Load its largest model in 8 or 4 bit", Cost: "some quality", Told: "For images: an fp8 or GGUF file (FLUX.1's transformer takes 24 GB at 16 bit, 12 at 8, 7 at 4), in ComfyUI or with diffusers' `GGUFQuantizationConfig`; the text encoder in 8 bit, too."},
 			{Fix: "half_precision", If: when.All(sized.MayFit16, when.Not(when.Any(ownModel, cures.NarrowAlready))), Title: "Load the model in 16 bit, if it is 32 bit now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
 			restartFirst,
 			{Fix: "empty_cache", If: when.All(ownModel, when.Not(restartFirst.If)), Title: "Check what this process holds before the model", Cost: "free", Told: "An earlier model, a checkpoint or a data set may be on the card. If this is not near 0, `del` it, and load checkpoints with `map_location=\"cpu\"`.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB before the model\")"},
@@ -119,7 +121,7 @@ var fullCards = []cause.Card{
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
-		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, otherLibrary, inApp))), Among: ownDoing,
+		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, rest.OtherLibrary, inApp))), Among: ownDoing,
 		Headline: "ran out of memory in the model's forward pass[[: this program fills the {whole} card by itself]]",
 		Means:    "[[{stands} ]]So the model itself is on the card, and the activations of this batch do not fit beside it. They grow with the batch size and the size of each sample; with gradients on, those of all layers stay until the backward pass.[[ This program holds {mine} of {total}.]]",
 		Not:      "{settings}.[[ {in_use}.]]",
@@ -151,6 +153,7 @@ var fullCards = []cause.Card{
 		}, Figures: besides,
 		Sources: []string{"pytorch/torch/utils/_device.py", "vllm/vllm/model_executor/model_loader/loader.py", "sglang/python/sglang/srt/model_loader/loader.py"},
 	},
+	asyncFull,
 	{
 		ID: "pytorch/last-straw", Kinds: cures.Allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",

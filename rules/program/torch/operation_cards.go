@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -164,7 +165,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 	list = slices.Insert(list, 1, onlyIf(when.All(cures.RuntimeFirst.If, when.Not((*ledger.Case).Training)), cures.RuntimeFirst), loosePieces, looseBefore)
 	return cause.Card{
 		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
-		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, otherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
+		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, rest.OtherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
 		Not:      "{settings}.",

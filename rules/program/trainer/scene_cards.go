@@ -15,7 +15,7 @@ import (
 // rebuilt compiles the extensions anew for the card that is there.
 var rebuilt = cause.Cure{
 	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "On the machine that trains, in the folder that has `submodules`; delete `build` in both submodules first. Replace 8.6 by your card's: 7.0 V100, 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
-	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
+	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6   # Windows: set TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
 }
 
 // absurd is what was asked for, in a unit that can be read.
@@ -86,7 +86,7 @@ var splatCards = []cause.Card{
 		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not put the point cloud on the card, before training began",
 		Means: "It failed where distances between the points of the cloud are computed (simple-knn), which needs a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError. Two reasons are usual: the extension was built for another card or CUDA version, or the images, loaded just before, already fill this card.",
-		Not:   "More RAM or a larger page file: the card refused.",
+		Not:   "Fewer iterations, other densification settings: training had not begun.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See how full the card is when it fails", Told: "Nearly empty: rebuild the extensions. Nearly full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
 			rebuilt,

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -284,8 +285,9 @@ var comfyCore = []cause.Card{
 		Headline: "ran out of graphics memory while it moved a model to the card",
 		Means:    "It failed while weights went to the card. ComfyUI plans such a move by what is free and splits a model that is too large. So most often something else took memory meanwhile, or LoRA patches were computed on top.",
 		Cures: []cause.Cure{
+			where(patched, smallerFile),
 			{Fix: "close_other_apps", Title: "Restart ComfyUI, close what else uses the card", Told: "A second ComfyUI, games, browsers: `nvidia-smi` lists them (Windows also: Task Manager, Details, column Dedicated GPU memory).", Cost: "Free."},
-			comfyKeepFree, smallerFile,
+			comfyKeepFree, where(when.Not(patched), smallerFile),
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
@@ -373,4 +375,18 @@ func retriedEncoding(c *ledger.Case) string {
 // pytorchAttends: PyTorch's attention is on (comfy/ldm/modules/attention.py).
 func pytorchAttends(c *ledger.Case) bool {
 	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Function == "attention_pytorch" })
+}
+
+// patched: a LoRA was being computed into a weight, for which ComfyUI makes a copy
+// in 32 bit on the card.
+func patched(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return f.Function == "patch_weight_to_device" && strings.Contains(f.Source, "torch.float32")
+	})
+}
+
+// where is a cure under a condition.
+func where(holds func(*ledger.Case) bool, it cause.Cure) cause.Cure {
+	it.If = holds
+	return it
 }

@@ -120,7 +120,7 @@ var FramePack = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "efficient_attention", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "restart_session", Fit: cause.MayHelp}},
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
-		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(addon.Torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"lowvram_mode": "Raise GPU Inference Preserved Memory", "use_smaller_model": "Use another program, with a smaller video model"},
 	Cards:  framepackCards,

@@ -2,12 +2,12 @@ package webui
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -26,35 +26,7 @@ var sampling = []string{"model_function_wrapper", "apply_model", "ldm/modules/at
 // that are not NVIDIA's.
 var merged = append(slices.Clone(onCard), fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock)
 
-// buildsOnCard: the innermost frames make the layers of a network, under a
-// default device (torch/utils/_device.py), outside ComfyUI's loader.
-func buildsOnCard(c *ledger.Case) bool {
-	making, placed := 0, false
-	for _, x := range c.Facts.Code {
-		if strings.Contains(x.File, "/comfy/model_") || strings.Contains(x.File, "/comfy/sd.py") {
-			return false
-		}
-		if x.Function == "__init__" {
-			making++
-		}
-		placed = placed || strings.HasSuffix(x.File, "torch/utils/_device.py")
-	}
-	return making > 0 && placed
-}
-
-// network is the library whose layers were being made.
-func network(c *ledger.Case) map[string]string {
-	for _, x := range slices.Backward(c.Facts.Code) {
-		if _, rest, ok := strings.Cut(x.File, "site-packages/"); ok {
-			if name, _, _ := strings.Cut(rest, "/"); name != "torch" {
-				return map[string]string{"network": name}
-			}
-		}
-	}
-	return map[string]string{"network": ""}
-}
-
-// ownSampler: a custom node computes with its own copy of the network, so the
+// ownSampler: a custom node computes with its own copy of the addon.Network, so the
 // failing work is a step and not the weights.
 func ownSampler(c *ledger.Case) bool {
 	return ownModel(c) && c.Phase != "load" && operation.Is(operation.Attention, operation.Convolution, operation.Projection, operation.Pointwise, operation.Concatenation)(c)
@@ -87,10 +59,10 @@ var comfyMerge = []cause.Card{
 		Sources: []string{comfyCode + "comfy/lora.py", comfyCode + "comfy/model_patcher.py"},
 	},
 	{
-		ID: "comfyui/builds-on-card", Kinds: onCard, If: buildsOnCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "comfyui/builds-on-card", Kinds: onCard, If: addon.BuildsOnCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while a node built a network on the card[[ ({network})]]",
 		Means:    "The traceback makes the layers of a network[[ of {network}]] directly on the card, without ComfyUI's loader: ComfyUI does not plan for that, so models of earlier nodes may still be on the card.",
-		Figures:  network,
+		Figures:  addon.Network,
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Manager: Unload Models (or restart ComfyUI) and run this workflow alone, or this model in a workflow of its own. `nvidia-smi` shows whether another program holds the card.", Cost: "Models load again."},
 			{Fix: "cpu_offload", Title: "Set that node to CPU, offload or a smaller model", Told: "In the red node, where it has such a setting; update it in the Manager.", Cost: "That node is slower."},

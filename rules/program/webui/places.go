@@ -2,8 +2,6 @@ package webui
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -129,7 +127,7 @@ func notAMD(c *ledger.Case) bool { return c.Backend != "rocm" }
 // take cuDNN: its own way unfolds the input into one huge piece.
 func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD), Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, addon.Torch29, hugePiece, notAMD), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "asked for {asked} in one piece for a 3D convolution: a known regression of PyTorch 2.9",
 		Means:    "It failed in a `conv3d`, most likely of the VAE. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer uses cuDNN for it and unfolds the input instead: several times the memory of 2.8. The PyTorch project has confirmed this.",
 		Not:      "`expandable_segments`: it is one request of {asked}.",
@@ -138,13 +136,6 @@ func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cu
 		}, more...),
 		Sources: []string{"https://github.com/pytorch/pytorch/issues/166643", "https://github.com/pytorch/pytorch/issues/166790", "https://github.com/nvidia-cosmos/cosmos-transfer2.5/pull/227", comfyThread + "10827"}, Solved: 2,
 	}
-}
-
-// torch29: where module.py calls forward in PyTorch 2.9.
-func torch29(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
-		return strings.HasSuffix(x.File, "torch/nn/modules/module.py") && (x.At == 1775 && x.Function == "_wrapped_call_impl" || x.At == 1786 && x.Function == "_call_impl")
-	})
 }
 
 // hugePiece: two GiB and more at once.

@@ -66,7 +66,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	out["any"] += "."
 	switch {
 	case !Ranked(c) && c.Reader.Edits == "":
-		out["any"] += " Code of your own that trains nothing: under `torch.no_grad()`."
+		out["any"] += " Own code without training: under `torch.no_grad()`."
 		out["kept"] = whenItFails
 	case other[0] == 'H' && Batch(c)["batch"] == "":
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
@@ -78,7 +78,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 }
 
 // whenItFails parts the causes by what only the reader knows.
-const whenItFails = "When it fails tells more. After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input. In a notebook, restart the kernel first."
+const whenItFails = "When it fails tells more. If it ran before: restart the program (or the kernel). After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input."
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {

@@ -30,7 +30,7 @@ func Elsewhere(c *ledger.Case) map[string]string {
 	case CountsOut(c):
 		out["elsewhere"] = "on Linux, a count at its end (maps or files of the process, many small pieces take many) or RAM that is full; "
 	case c.Reader.OS == "" && reader.LooksLikeWindows(c):
-		out["elsewhere"] = "RAM and page file used up, if this is Windows, as the card's nominal size of " + c.Total.String() + " suggests (what lies on the card needs backing there); "
+		out["elsewhere"] = "RAM and page file used up, if this is Windows, as the card's size of " + c.Total.String() + ", without a list of processes, suggests (what lies on the card needs backing there); "
 	case c.Reader.OS == "linux" || c.Backend == "rocm":
 		out["elsewhere"] = "RAM that is full, or locked memory at its limit; "
 	}

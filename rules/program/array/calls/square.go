@@ -1,4 +1,4 @@
-package array
+package calls
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// readsSquare reads exact sizes that are a square of 32-bit numbers: everything
+// ReadsSquare reads exact sizes that are a square of 32-bit numbers: everything
 // against everything. Models are left out: sixteen heads are a square too.
-func readsSquare(q *explain.Question) *ledger.Explained {
+func ReadsSquare(q *explain.Question) *ledger.Explained {
 	if q.Within != 0 || q.Asked < units.GiB || q.Asked%4 != 0 || q.C.Model != nil || ledger.WritesScores(q.C) || !q.C.Root(fact.ORTAlloc, fact.ORTLimit, fact.NumpyAlloc, fact.XLAAlloc) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package torch
+package lab
 
 import "github.com/oomdoc/oomdoc/rules/program"
 

@@ -1,4 +1,4 @@
-package torch
+package rest
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -8,10 +8,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// simulatorBeside is for reinforcement learning whose environments are simulated
+// SimulatorBeside is for reinforcement learning whose environments are simulated
 // and drawn on the same card.
-var simulatorBeside = cause.Card{
-	ID: "pytorch/simulator-beside", Kinds: cures.Allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
+var SimulatorBeside = cause.Card{
+	ID: "pytorch/simulator-beside", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, OtherLibrary, when.Not(ledger.Roomy)),
 	Said:  []string{"SPS:", "global_step=", "episodic_return", "mani_skill", "sapien", "isaacgym", "isaaclab", "num_envs", "habitat_sim", "madrona", "genesis/engine", "rollout/ep_rew_mean", "ep_rew_mean"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: the process holds {library} beside PyTorch, most likely its simulator",
@@ -22,12 +22,12 @@ var simulatorBeside = cause.Card{
 		{Fix: "lower_resolution", Title: "Use smaller or fewer cameras, and no video", Cost: "detail", Told: "Each environment has its own images and buffers; half the width and height needs a quarter."},
 		{Fix: "restart_session", Title: "Check which part grows (PyTorch or the simulator)", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows: update it, or restart from the checkpoint. If both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
 	},
-	Sources: []string{allocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
+	Sources: []string{cures.AllocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
 }
 
-// otherLibraryBeside is for a process in which another library holds much.
-var otherLibraryBeside = cause.Card{
-	ID: "pytorch/other-library", Kinds: cures.Allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
+// OtherLibraryBeside is for a process in which another library holds much.
+var OtherLibraryBeside = cause.Card{
+	ID: "pytorch/other-library", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, OtherLibrary, when.Not(ledger.Roomy)),
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
 	Headline: "ran out of memory: another library of the same process holds {library}",
 	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's: another library holds it, which the message does not name. Usual are a serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), the pools of TensorFlow or JAX, and ONNX Runtime's arena. CUDA's context and NCCL explain only some hundred MiB.",
@@ -37,12 +37,12 @@ var otherLibraryBeside = cause.Card{
 		{Fix: "select_gpu", Title: "Run PyTorch's part on a card of its own", Cost: "needs one", Told: "Use `.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
 		cures.LessInput,
 	},
-	Sources: []string{allocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
+	Sources: []string{cures.AllocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 }
 
-// otherLibrary: a fifth of the card and more is this process's and not its
+// OtherLibrary: a fifth of the card and more is this process's and not its
 // allocator's.
-func otherLibrary(c *ledger.Case) bool {
+func OtherLibrary(c *ledger.Case) bool {
 	return libraryBytes(c)*5 > c.Total.Bytes && libraryBytes(c) > 2*units.GiB // more than a context with all its kernels
 }
 

@@ -1,4 +1,4 @@
-package array
+package calls
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -25,5 +24,5 @@ var Pandas = program.Program{
 		"half_precision": step.Paste("python", "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\", \"n\": \"int32\"})   # text columns take most; df.memory_usage(deep=True) shows which"),
 		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both sides multiply the rows"),
 	},
-	Cards: slices.Concat(calls.TableCards, calls.PandasCards),
+	Cards: slices.Concat(TableCards, PandasCards),
 }
