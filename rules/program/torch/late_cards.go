@@ -78,9 +78,9 @@ var lateCards = []cause.Card{
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", If: when.Not(ledger.Before2020), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(ledger.Before2020, (*ledger.Case).Training)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork + " If even a small input fails: the program's low-VRAM or offload option, 16 bit in place of 32, or a smaller model.", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(ledger.Before2020)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: cures.HalveStep.Ways},
 			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: halveOld.Ways[:2]},
-			onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)), cause.Cure{Fix: "cpu_offload", Title: "If even a small input fails: offloading, or a smaller model", Cost: "slower, or some quality", Told: "The program's low-VRAM or offload option, 16 or 8 bit in place of 32, the next smaller model."}),
 			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},

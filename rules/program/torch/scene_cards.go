@@ -135,7 +135,7 @@ var figureCards = []cause.Card{
 		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
 		Not:      "[[{larger}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
-			cures.PagesFirst, cures.CloseBooked, cures.LessBooked, cures.LessBookedPictures,
+			cures.PagesFirst, cures.LessBooked, cures.LessBookedPictures,
 			{Fix: "empty_cache", If: func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB && !room.CountsOut(c) }, Title: "Give back the {slack} that PyTorch keeps unused", Cost: "slower", Told: "Before the part that fails.", Kind: "python", Text: "torch.cuda.empty_cache()"},
 			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Asked.Bytes > 2*units.GiB && !cures.Loading(c) }, Title: "Or ask for less in one piece: a smaller batch or input", Cost: "slower, or detail", Told: "{asked} for one tensor is much: half the batch size, or half the width and height of an image (a quarter)."},
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},

@@ -133,12 +133,6 @@ var (
 	OnWindows  = Pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
 )
 
-// CloseBooked frees what Windows counts beside the card.
-var CloseBooked = cause.Cure{
-	Fix: "close_other_apps", Title: "Close what uses RAM", Cost: "free", If: PagesFirst.If,
-	Told: "It counts against the same limit: browsers, games, other AI programs; in this one, models that it keeps in RAM (a leaner memory profile, if it has them).",
-}
-
 // LessBooked is for Windows, which books what lies on the card in RAM too.
 var LessBooked = cause.Cure{
 	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: func(c *ledger.Case) bool { return lessBooked(c) && !ofPictures(c) },
@@ -158,7 +152,7 @@ func ofPictures(c *ledger.Case) bool { return strings.HasSuffix(c.Reader.Work, "
 func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
-		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size, initial 16384 MB (or what it has now, if that is more), maximum 65536 MB, Set, OK, restart.",
+		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size, initial 16384 MB (or what it has now, if that is more), maximum 65536 MB, Set, OK, restart. Closing browsers, games and other AI programs helps at once: they count against the same limit.",
 	}
 }
 
