@@ -38,7 +38,7 @@ var (
 var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
 
 // tfWentOn: XLA and cuDNN ask for scratch space, and go on with less.
-var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
+var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for more of the card than it had free, and went on with less. That alone is no failure. If the program ends soon after it, the card was full: `nvidia-smi` shows what holds it, and a smaller batch needs less."}
 
 // readBFC reads the allocator's own line.
 func readBFC(m text.Message) int {

@@ -58,8 +58,7 @@ const (
 )
 
 const (
-	// manySteps is how far a loop must have counted for memory to be needed
-	// alike in every step, unless something is kept; of epochs two are enough.
+	// manySteps is how far a loop must have counted for all steps to need the same; of epochs two are enough.
 	manySteps = 10
 	// certainlyMany is where one number alone is a count of steps.
 	certainlyMany = 500
@@ -86,7 +85,8 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			}
 			continue
 		}
-		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
+		_, end := l.LineSpan(h.At) // a number of the next line is not this one's
+		after := l.Squeezed()[min(h.At+len(stepWords[h.Word]), end):end]
 		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
 			l.Signal(f, map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], h.At)
 			if n >= manySteps {

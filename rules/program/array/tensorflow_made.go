@@ -118,11 +118,19 @@ func pairs(c *ledger.Case) bool {
 // (common_runtime/gpu/gpu_device.cc).
 func share(c *ledger.Case) int64 { return ledger.Sized(c, "tf_share") }
 
+// got is the same, or the limit of which the allocator's table speaks.
+func got(c *ledger.Case) int64 {
+	if limit := c.F().Limit; share(c) == 0 && limit != nil {
+		return limit.Bytes
+	}
+	return share(c)
+}
+
 // leastShare is less than any network needs that somebody puts on a card.
 const leastShare = 512 * units.MiB
 
 func hardlyAny(c *ledger.Case) bool {
-	return offCPU(c) && share(c) > 0 && share(c) < leastShare && ledger.Requested(c) < 2*units.GiB
+	return offCPU(c) && got(c) > 0 && got(c) < leastShare && ledger.Requested(c) < 2*units.GiB
 }
 
 // madeFigures are what a weight is and what training makes of it.
@@ -137,7 +145,7 @@ func madeFigures(c *ledger.Case) map[string]string {
 		x, _ := c.Fact("tf_share")
 		out["share"], out["card"] = units.Amount(share(c)), x.Text
 	}
-	out["node"] = nodeName(c)
+	out["got"], out["node"] = units.Amount(got(c)), nodeName(c)
 	if n := elements(s); n > 0 && ledger.Requested(c) == 0 {
 		out["asfloat"] = units.Amount(4 * n)
 	}
@@ -171,8 +179,8 @@ func shapeText(s []int64) string {
 var madeCards = []cause.Card{
 	{
 		ID: "tensorflow/share-taken", Kinds: []fact.Kind{fact.TFAlloc}, If: hardlyAny, Figures: madeFigures,
-		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "got only {share} of the card at its start: something else holds it",
-		Means:   "TensorFlow found {share} free when it started (\"Created device … with … MB memory\"), on a {card}. So something else filled the card before this program made anything, and {asked} did not fit.[[ The op `{node}` is only where it failed.]] A limit in the code (`per_process_gpu_memory_fraction`, a logical device) has the same effect.",
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "got only {got} of the card at its start: something else holds it",
+		Means:   "TensorFlow got {got} when it started[[ (\"Created device … with … MB memory\"), on a {card}]]. So something else filled the card before this program made anything, and {asked} did not fit.[[ The op `{node}` is only where it failed.]] A limit in the code (`per_process_gpu_memory_fraction`, a logical device) has the same effect.",
 		Cures:   []cause.Cure{runtimeFirst, endHolder, shareGrowth, otherCard},
 		Sources: []string{gpuDevice, tfGuide},
 	},

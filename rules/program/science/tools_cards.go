@@ -169,6 +169,14 @@ var rCards = []cause.Card{
 		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
+		ID: "r/32-bit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"machine has a 4Gb address"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "of 32 bit was refused {asked}: it ends at 4 GB, whatever the RAM",
+		Means:   "`memory.limit` answered that this machine has addresses for 4 GB. That is R (or Windows) of 32 bit: it gets 2 to 4 GB in all, and no setting changes that.",
+		Not:     "`memory.limit(size = ...)`, a larger page file: a process of 32 bit cannot address more.",
+		Cures:   []cause.Cure{{Fix: "upgrade_version", Title: "Use R of 64 bit", Cost: "half an hour", Told: "`R.version$arch` shows `x86_64` there. RStudio: Tools, Global Options, General, R version. Windows of 32 bit has to be replaced first. From R 4.2 on there is 64 bit only."}, rClean, rSmallerTypes},
+		Sources: []string{"R/src/gnuwin32/extra.c", "https://cran.r-project.org/bin/windows/base/rw-FAQ.html"},
+	},
+	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM for one vector",
 		Means:   "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",

@@ -28,9 +28,9 @@ var Shell = program.Program{
 // Android is the system of phones, which ends apps before memory is gone.
 var Android = program.Program{
 	Name: "android", Shown: "Android", Edits: "code", Language: "java",
-	Proofs: []string{"lowmemorykiller: Kill", "lowmemorykiller: Killing"},
+	Proofs: []string{"lowmemorykiller: Kill", "lowmemorykiller: Killing", "watermark is breached and swap is low"},
 	Cards: []cause.Card{{
-		ID: "android/lmkd", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory}, Said: []string{"lowmemorykiller: Kill"},
+		ID: "android/lmkd", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory}, Said: []string{"lowmemorykiller: Kill", "watermark is breached and swap is low"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ended an app because the device ran low on RAM",
 		Means:    "It was the low memory killer (lmkd). The number behind oom_score_adj says what the app was: from 900 on one in the background, whose end is normal; 0 is the app on the screen, so the device was really short, mostly because of that app or one that runs beside it.",

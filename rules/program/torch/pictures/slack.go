@@ -37,7 +37,7 @@ func Slack(id string, makes func(*ledger.Case) bool) cause.Card {
 			return makes(c) && !c.Training() && c.Slack.Bytes >= units.GiB && c.Slack.Bytes > c.Asked.Bytes && !clues.LiveFills(c)
 		},
 		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. Text encoder, diffusion model and VAE take turns and ask for pieces of different sizes; each leaves gaps for the next.",
+		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. The parts of such a program (in diffusion: text encoder, model, VAE) take turns and ask for pieces of different sizes; each leaves gaps for the next.",
 		Later:    "If it fails again with little unused, memory is really short: a smaller image, fewer frames.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", If: large},

@@ -33,15 +33,28 @@ func ofTorch(c *ledger.Case) bool {
 	return c.In("pytorch") && (c.Reader.Language == "" || c.Reader.Language == "python") && !engines(c)
 }
 
+// volatileGone is what PyTorch 0.4 and later warn of
+// (torch/csrc/autograd/python_variable.cpp).
+const volatileGone = "volatile was removed"
+
+// ignoresVolatile: it is such a version, by its warning or by a message with the
+// card's total. In a training the word alone may stand in another part.
+func ignoresVolatile(c *ledger.Case) bool {
+	if c.Near(volatileGone) { // printed once, where it is first met
+		return ledger.FailedAt(c, "backward") == nil
+	}
+	return !c.Training() && c.F().Total != nil
+}
+
 // Scenes read what stands beside a message.
 var Scenes = append(beside, []cause.Card{
 	{
-		ID: "pytorch/volatile", Kinds: append(slices.Clone(cures.Allocators), fact.CUDAError, fact.CUDAHandle), Said: []string{"volatile was removed"}, If: when.Not((*ledger.Case).Training),
+		ID: "pytorch/volatile", Kinds: append(slices.Clone(cures.Allocators), fact.CUDAError, fact.CUDAHandle), Said: []string{volatileGone, "volatile=True"}, If: ignoresVolatile, Cause: cause.RetainedMemory, Weight: cause.Decisive,
 		Headline: "ran out of memory: its code turns gradients off in a way that does nothing any more",
-		Means:    "The warning about `volatile` tells it: the code is for PyTorch 0.3, and since 0.4 that word has no effect. So every layer's result is kept for the backward pass that never comes, several times what using a model needs.[[ Of {total}, {mine} is this program's.]]",
+		Means:    "`volatile` tells it: the code is for PyTorch 0.3, and since 0.4 that word has no effect. So every layer's result is kept for the backward pass that never comes, several times what using a model needs.[[ Of {total}, {mine} is this program's.]]",
 		Not:      "Allocator settings, gradient checkpointing: nothing is trained here.",
 		Cures: []cause.Cure{
-			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; the warning names the file in which `volatile=True` stands, and there it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
+			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; where `volatile=True` stands it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
 			{Fix: "lower_batch_size", Title: "If it still fails: smaller inputs, one at a time", Cost: "detail, or slower", Told: "One image or text at a time, half the width and height."},
 			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
