@@ -38,7 +38,7 @@ var Chatchat = program.Program{
 			Sources: []string{chatchatFirst, "ChatGLM-6B/README_en.md"},
 		},
 		{
-			ID: "langchain-chatchat/load", Kinds: fastchatCard, Said: []string{"Loading the model ["}, Unsaid: []string{"POST /worker_generate_stream", "POST /v1/chat/completions", "POST /chat/"}, Figures: chatchatFigures,
+			ID: "langchain-chatchat/load", Kinds: fastchatCard, Said: []string{"Loading the model ["}, Unsaid: []string{"POST /worker_generate_stream", "POST /chat/"}, Figures: chatchatFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "did not load {model}[[: at 16 bit it does not fit on a card of {too_small}]]",
 			Means:    "Its worker (FastChat's) was loading {model}, at 16 bit unless set: 2 GB for each billion parameters[[, here about {at16}]].[[ {asked} more was refused.]] The embedding model takes about 1 GiB beside it, if it is on the same card.",
