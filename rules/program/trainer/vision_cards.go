@@ -128,7 +128,7 @@ var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.SlackWouldDo, (*ledger.Case).Training, when.Not(ledger.Crowded)),
 		Cause: cause.Fragmentation, Weight: cause.Strong, Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means: "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. Images are resized to changing sizes (`MIN_SIZE_TRAIN` lists several, widths differ), and the number of boxes changes, so each step asks for other pieces. {mine} of {total} is this program's own: a step as large as the largest is close to the limit anyway.",
+		Means: "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. In most of Detectron2's configs images are resized to changing sizes (`MIN_SIZE_TRAIN` lists several), widths differ and so does the number of boxes, so each step asks for other pieces. {mine} of {total} is this program's own: a step as large as the largest is close to the limit anyway.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: when.All(cures.SplitEra, when.Not(cures.NewerAllocator.If)), Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},

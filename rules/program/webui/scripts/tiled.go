@@ -16,7 +16,7 @@ var TiledDiffusion = program.Program{
 	Sources: program.Sources{"stable-diffusion-webui/modules/cmd_args.py": "--medvram --lowvram"},
 	Cards: webui.OfCard([]cause.Card{{
 		ID: "tiled-diffusion/counted", Kinds: webui.OnCard, If: func(c *ledger.Case) bool {
-			return !c.In("a1111", "forge", "sdnext", "comfyui") && ledger.OnCard(c) && !ledger.Roomy(c)
+			return !c.In("a1111", "forge", "sdnext", "comfyui") && ledger.OnCard(c) && !ledger.Roomy(c) && !ledger.Crowded(c)
 		},
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "The line `[Mem] rss` is printed by an extension (Tiled Diffusion and others) of AUTOMATIC1111, Forge or SD.Next, so this is such a web UI.[[ {mine} of {total} is its own.]] If the same image worked before, memory was kept by the images since; if it never did, it is too large for this card.",
