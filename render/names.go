@@ -55,9 +55,9 @@ func device(in *diagnose.Incident) string {
 
 // Probabilities from which a word holds.
 const (
-	nearlyCertain = 0.93
-	likely        = 0.8
-	perhaps       = 0.5
+	nearlyCertain = 0.92
+	likely        = 0.67
+	perhaps       = 0.42
 )
 
 // chance puts a probability into words.

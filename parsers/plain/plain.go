@@ -19,8 +19,9 @@ var Parser = text.Parser{
 	Name: "plain", Keywords: plainPhrases,
 	Explains: map[fact.Kind]int{fact.PlainDevice: 0, fact.PlainHost: 0, fact.PlainMemory: 0},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		if explained(f) {
-			return
+		said := slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !x.Echo })
+		if said || len(f.Lookalikes) > 0 || len(f.Notices) > 0 {
+			return // a known wording, a look-alike, or a shortage that the program got over
 		}
 		var mention []fact.Lookalike // the first line that speaks of memory in a failure's words
 		for _, h := range hits[:min(len(hits), maxPlain)] {
@@ -40,13 +41,6 @@ var Parser = text.Parser{
 
 // maxPlain bounds how many places are looked at.
 const maxPlain = 200
-
-// explained reports that the log has a failure of a known wording, a look-alike,
-// or a shortage that the program got over.
-func explained(f *fact.Facts) bool {
-	said := slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !x.Echo })
-	return said || len(f.Lookalikes) > 0 || len(f.Notices) > 0
-}
 
 // phrases are at what a line is looked at: a section of codes, one of words and
 // one of other languages, with a blank line between them.

@@ -91,14 +91,11 @@ func unquoted(name, value string) Argument {
 	return Argument{name, value, false}
 }
 
-// unset reports that the program was not told a value.
-func (a Argument) unset() bool {
-	return a.Value == "" || a.Value == "None" && !a.quoted || a.Value == "null"
-}
-
-// Simple reports a value that can be put on a command line as it is.
+// Simple reports a value that the program was told and that can be put on a
+// command line as it is.
 func (a Argument) Simple() bool {
-	return !a.unset() && (a.quoted || !strings.ContainsAny(a.Value[:1], "[{(<"))
+	unset := a.Value == "" || a.Value == "None" && !a.quoted || a.Value == "null"
+	return !unset && (a.quoted || !strings.ContainsAny(a.Value[:1], "[{(<"))
 }
 
 // IsFlag reports a word of a command line that is an option.

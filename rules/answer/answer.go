@@ -119,7 +119,7 @@ type Open struct {
 }
 
 // settled is how sure a cause is that needs no further test.
-const settled = 0.8
+const settled = 0.67
 
 // Opens returns what the log leaves open: the kind of work where the advice
 // branches, and the cause where it is not sure.
@@ -375,15 +375,10 @@ func useless(c *ledger.Case, own []*program.Program) []Useless {
 // program that failed: else from outside.
 func checkOf(c *ledger.Case, f fix.Fix) string {
 	switch {
-	case !strings.Contains(f.Check, "torch.") || ownCode(c):
+	case !strings.Contains(f.Check, "torch."), c.Reader.Writes("python") && c.In("pytorch", "transformers", "diffusers", "deepspeed") && c.Backend != "cpu":
 		return code.ForBackend(c, f.Check)
 	case c.Root(ledger.HostKinds...) || c.Backend == "cpu":
 		return fix.CheckRAM
 	}
 	return code.ForBackend(c, fix.CheckCard)
-}
-
-// ownCode: what failed on PyTorch's card can be changed, as far as is known.
-func ownCode(c *ledger.Case) bool {
-	return c.Reader.Writes("python") && c.In("pytorch", "transformers", "diffusers", "deepspeed") && c.Backend != "cpu"
 }

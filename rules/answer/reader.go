@@ -20,7 +20,9 @@ func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
 	parts := strings.Split(not, "`")
 	for i := 1; i+1 < len(parts); i += 2 {
 		word, before, after := parts[i], strings.TrimSpace(parts[i-1]), strings.TrimSpace(parts[i+1])
-		if len(word) < 4 || !endsItem(before) || !beginsItem(after) {
+		opens := strings.Trim(before[max(0, len(before)-1):], ",.:;") == "" || strings.HasSuffix(before, " or")
+		closes := strings.Trim(after[:min(1, len(after))], ",.:;") == "" || strings.HasPrefix(after, "or ")
+		if len(word) < 4 || !opens || !closes { // nothing beside it, or another item of a list
 			continue
 		}
 		for _, s := range steps {
@@ -30,16 +32,6 @@ func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
 		}
 	}
 	return ""
-}
-
-// endsItem and beginsItem: beside a word of code there is nothing, or another
-// item of a list.
-func endsItem(s string) bool {
-	return s == "" || strings.ContainsAny(s[len(s)-1:], ",.:;") || strings.HasSuffix(s, " or")
-}
-
-func beginsItem(s string) bool {
-	return s == "" || strings.ContainsAny(s[:1], ",.:;") || strings.HasPrefix(s, "or ")
 }
 
 // startsAgain are fixes whose command is the reader's own on purpose.

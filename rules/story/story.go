@@ -19,14 +19,14 @@ type Story struct {
 	Headline, Summary string
 }
 
-// Likely is how probable a cause is that a headline may name.
+// Likely is how large a share of the odds a cause has that a headline may name.
 const Likely = 0.8
 
 // Of tells the story of a case. Shown is how people write the program's name,
 // card what is known of its message, nil for nothing.
 func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Story {
 	t := teller{c, shown, odds.Cause{}, card}
-	if len(causes) > 0 && causes[0].Confidence >= Likely && causes[0].ID != cause.Unknown {
+	if len(causes) > 0 && causes[0].Share >= Likely && causes[0].ID != cause.Unknown {
 		t.cause = causes[0]
 	}
 	if card != nil && card.Headline != "" {
