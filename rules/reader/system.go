@@ -37,7 +37,7 @@ func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia
 func OnWindows(c *ledger.Case) bool { return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c) }
 
 // LooksLikeWindows: the nominal size, or just below it in a message of PyTorch 2.1
-// and later, and no list of processes (c10/cuda/driver_api.cpp is for Linux alone).
+// and later, and no list of processes (c10/cuda/driver_api.cpp was for Linux alone to 2.12).
 func LooksLikeWindows(c *ledger.Case) bool {
 	f := c.F()
 	there := c.Reader.OS == "" && (len(c.Systems) == 0 || slices.Contains(c.Systems, "windows")) || c.Windows()

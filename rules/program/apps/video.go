@@ -180,18 +180,18 @@ var Wan = program.Program{
 		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] with its offload on",
 		Not:      "`--offload_model True --t5_cpu`: the command has them.",
-		Means:    "Offload and T5 on the CPU are on already; while it computes, the whole transformer is on the card: 14B is 28 GB at 16 bit, 56 at 32.[[ {mine} was in use: where that is more than 28 GB before the first step, the weights are at 32 bit, as their files are.]]",
+		Means:    "Offload and T5 on the CPU are on already; while it computes, the whole transformer is on the card: 14B is 28 GB at 16 bit, 57 at 32 (image to video 33 and 66).[[ {mine} was in use: where that is more than 28 GB before the first step, the weights are at 32 bit, as their files are.]]",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "In wan/text2video.py (or image2video.py), where the model is made:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "none: it computes in bfloat16"},
+			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "Wan 2.2: add `--convert_model_dtype`. Wan 2.1, in wan/text2video.py or image2video.py, where the model is made:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "hardly any: most of it computes in bfloat16"},
 			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots.", Cost: "the cards"},
 			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
 		},
-		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205"},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each holds the whole model then.",
-		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the CPU the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
+		Means:    "Wan's own script loads T5 at 16 bit (11 GB) and the transformer as its files are: 14B 28 GB at 16 bit, 57 at 32. With offload and T5 on the CPU the 1.3B model needs 8.2 GB; for 14B Wan 2.2 asks for a card of 80 GB.",
 		Cures: []cause.Cure{
 			cure("lowvram_mode", "Offload the model, keep T5 on the CPU", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
 			{Fix: "lower_resolution", Title: "Use 480p and fewer frames", Told: "`--frame_num` is 4n+1, 81 by default; the 5B model of Wan 2.2 has no 480p: frames only.", Kind: "config", Text: "--size 832*480 --frame_num 49", Cost: "A shorter or smaller clip."},

@@ -66,7 +66,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
-		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes most of the card at its first operation (75 %; before jaxlib 0.4.1 a share of what was free); a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own share.",
+		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes most of the card at its first operation (75 %; before August 2023 90 %, before jaxlib 0.4.1 of what was free); a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own share.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
 			{Fix: "lower_batch_size", If: inNotebook, Title: "If it fails again: a shorter or smaller input", Told: "Half the length or batch, by the notebook's own fields. A card with more memory takes the whole (in hosted notebooks: another runtime type).", Cost: "Detail, or slower"},
@@ -155,7 +155,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && calls.AtLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room for {asked} on the device",
-		Means: "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default: a quarter stays unused, and a second process finds hardly anything.",
+		Means: "XLA asks for an array, or for all temporaries of a compiled function, in one piece: {asked} here. The message shows neither the size of the card nor what is on it. On GPUs JAX takes 75 % of the card by default, in most versions no more, and a second process finds hardly anything.",
 		Cures: []cause.Cure{
 			runtimeFirst,
 			onlyWhere(calls.AtLeast(2*units.GiB), smallBatch),

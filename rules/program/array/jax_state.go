@@ -75,7 +75,7 @@ func jaxPairFigures(c *ledger.Case) map[string]string {
 // share and runtime cures of JAX.
 var (
 	jaxNoPool = cause.Cure{Fix: "limit_framework_preallocation", Title: "Turn off preallocation", Cost: "a little fragmentation", Told: "Before JAX is imported, in each process that shares the card:", Steps: environ("XLA_PYTHON_CLIENT_PREALLOCATE", "false")}
-	jaxMore   = cause.Cure{Fix: "limit_framework_preallocation", Title: "If alone on the card: give JAX 90 %", Cost: "less beside it", Told: "It takes 75 % by default. Before JAX is imported:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".90")}
+	jaxMore   = cause.Cure{Fix: "limit_framework_preallocation", Title: "If alone on the card: give JAX 90 %", Cost: "less beside it", Told: "It takes 75 % by default, in most versions no more. Before JAX is imported:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".90")}
 )
 
 // jaxStateCards say where a JAX program was when the card was full.
@@ -83,7 +83,7 @@ var jaxStateCards = []cause.Card{
 	{
 		ID: "jax/pool-refused", Kinds: []fact.Kind{fact.TFStart}, If: func(c *ledger.Case) bool { return c.Framework == "jax" },
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not take its pool at the start[[: {asked} was refused]]",
-		Means: "On GPUs JAX takes 75 % of the card in one request at its first operation[[: {asked} is that, not your model's need]]. The driver refused, so something else has most likely taken memory: another JAX process, a notebook's kernel, or TensorFlow or PyTorch in this program. If cuDNN or cuSOLVER then does not start, this is why.",
+		Means: "On GPUs JAX takes 75 % of the card (90 before August 2023) in one request at its first operation[[: {asked} is that, not your model's need]]. The driver refused, so something else has most likely taken memory: another JAX process, a notebook's kernel, or TensorFlow or PyTorch in this program. If cuDNN or cuSOLVER then does not start, this is why.",
 		Not:   "A smaller batch or model: it does not change this request.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder, jaxNoPool,

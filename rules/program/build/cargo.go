@@ -38,7 +38,7 @@ var llvm = cause.Card{
 	Not:      "`cargo clean`: it only compiles again what is finished.",
 	Cures: []cause.Cure{
 		{Fix: "upgrade_version", Title: "Compile it with another toolchain", Told: "Of 64 bit: `rustup show` names today's. If only one nightly fails, stay on the other one and report it. `CARGO_INCREMENTAL=0` before the command leaves out incremental compilation.", Kind: "shell", Text: "rustup update stable && cargo +stable build   # with the options you had", Cost: "Some minutes"},
-		{Fix: "lower_build_jobs", Title: "Compile one crate at a time, and watch the RAM", Told: "`cargo build -j 1`. If RAM fills all the same, `debug = 0`, `lto = false` or more `codegen-units` in the profile in Cargo.toml make one crate smaller.", Cost: "A longer build"},
+		{Fix: "lower_build_jobs", Title: "Compile one crate at a time, and watch the RAM", Told: "`cargo build -j 1`. If RAM fills all the same, `debug = 0` or `lto = false` in the profile in Cargo.toml make one crate smaller.", Cost: "A longer build"},
 		{Fix: "add_swap", If: when.Not(reader.OnWindows), Title: "Add swap if the RAM does fill", Kind: "shell", Text: swap.Text, Cost: swap.Cost},
 		page,
 	},

@@ -66,12 +66,13 @@ func inCloud(c *ledger.Case) bool {
 	return c.Near("Hardware name: Amazon EC2", "Hardware name: Google Google Compute Engine", "Hardware name: OpenStack", "-azure #")
 }
 
-// startsContainers: what asked has the score of containerd's service and of the
-// helpers that it starts (containerd/containerd.service, OOMScoreAdjust).
-func startsContainers(c *ledger.Case) bool { return c.Contains("oom_score_adj=-999") }
+// runsContainers: what asked has the score of containerd's service, its older
+// shims, kubelet or kube-proxy (containerd/containerd.service, OOMScoreAdjust;
+// kubernetes/pkg/kubelet/qos/policy.go).
+func runsContainers(c *ledger.Case) bool { return c.Contains("oom_score_adj=-999") }
 
 // boundContainers is for a machine whose containers have no limits of their own.
-var boundContainers = cause.Cure{Fix: "lower_parallel", If: startsContainers, Title: "Bound the containers, and start fewer at once", Told: "A score of -999 is that of containerd and its helpers: a container was being started. `docker stats --no-stream` shows what each holds; `docker run -m 2g`, `mem_limit: 2g` in Compose, or `resources.limits.memory` bounds it, so that one cannot take the machine.", Cost: "What needs more is ended alone"}
+var boundContainers = cause.Cure{Fix: "lower_parallel", If: runsContainers, Title: "Bound the containers, and start fewer at once", Told: "A score of -999 is what containerd's service has (in Kubernetes kubelet and kube-proxy too): the machine runs containers. `docker stats --no-stream` shows what each holds; `docker run -m 2g`, `mem_limit: 2g` in Compose, or `resources.limits.memory` bounds it, so that one cannot take the machine.", Cost: "What needs more is ended alone"}
 
 // cloudRAM is how an instance gets more.
 var cloudRAM = cause.Cure{Fix: "raise_memory_limit", If: inCloud, Title: "Take the next size of the instance[[: it has {ram_total}]]", Told: "In the provider's console or command line, with the instance stopped.", Cost: "Money"}

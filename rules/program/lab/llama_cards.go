@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -15,12 +16,13 @@ import (
 type llamaModel struct {
 	name            string
 	dim, ffn, ranks int64
-	parameters      int64 // in millions
+	parameters      int64  // in millions, by llama/model.py's shapes
+	said            string // a word that tells it from another with the same matrix
 }
 
 var llamaModels = []llamaModel{
-	{"7B", 4096, 11008, 1, 6738}, {"8B", 4096, 14336, 1, 8030}, {"13B", 5120, 13824, 2, 13016},
-	{"33B", 6656, 17920, 4, 32529}, {"65B", 8192, 22016, 8, 65286}, {"70B", 8192, 28672, 8, 68977},
+	{"7B", 4096, 11008, 1, 6738, ""}, {"8B", 4096, 14336, 1, 8030, ""}, {"13B", 5120, 13824, 2, 13016, ""}, {"33B", 6656, 17920, 4, 32529, ""},
+	{"34B", 8192, 22016, 4, 33744, "34b"}, {"65B", 8192, 22016, 8, 65286, ""}, {"70B", 8192, 28672, 8, 68977, ""},
 }
 
 // largeStep is to what PyTorch rounds up a large request (kRoundLarge).
@@ -29,7 +31,7 @@ const largeStep = 2 * units.MiB
 // llamaOf is the model of which one matrix was refused, nil for another size.
 func llamaOf(c *ledger.Case) *llamaModel {
 	for i, m := range llamaModels {
-		if asked := 2 * m.dim * m.ffn; ledger.Requested(c) == (asked+largeStep-1)/largeStep*largeStep {
+		if asked := 2 * m.dim * m.ffn; (m.said == "" || c.Near(m.said, strings.ToUpper(m.said))) && ledger.Requested(c) == (asked+largeStep-1)/largeStep*largeStep {
 			return &llamaModels[i]
 		}
 	}
@@ -50,7 +52,10 @@ func llamaFigures(c *ledger.Case) map[string]string {
 	if m == nil {
 		return nil
 	}
-	out := map[string]string{"llama": m.name, "dim": grouped(m.dim), "ffn": grouped(m.ffn), "each": units.Amount(m.each()), "four": units.Amount(m.parameters * 600_000), "parts": "", "whole": ""}
+	out := map[string]string{"llama": m.name, "dim": grouped(m.dim), "ffn": grouped(m.ffn), "each": units.Amount(m.each()), "four": units.Amount(m.parameters * 600_000), "parts": "", "whole": "", "twin": ""}
+	if m.name == "65B" {
+		out["twin"] = "Code Llama's 34B (four files) has the same matrix and takes 15.7 GiB on each of four."
+	}
 	if m.ranks > 1 {
 		out["parts"], out["whole"] = fmt.Sprintf("on each of %d cards, one for each of its files", m.ranks), "made whole before a rank keeps its part"
 	}
@@ -64,7 +69,7 @@ var (
 	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "About {four} in all, which llama.cpp and Ollama (a Q4_K_M file) spread over the cards that are there, or Transformers with bitsandbytes and `device_map=\"auto\"`. This code has 16 bit only.", Cost: "slight loss of quality"}
 	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "By the size of the weights on a card: 7B 12.6 GiB on one, 13B 12.1 on each of two (`--nproc_per_node 2`), 8B 15 on one.", Cost: "quality"}
 	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use cards with more memory", Told: "As many as now; weights, KV cache and 1 to 2 GiB to work in must fit on each.", Cost: "other hardware"}
-	llamaMeans     = "{asked} is one feed-forward matrix of the {llama} model, {ffn} x {dim} at 16 bit[[, {whole}]]: the model was still being built. At 16 bit its weights take {each}[[ {parts}]]."
+	llamaMeans     = "{asked} is one feed-forward matrix of the {llama} model, {ffn} x {dim} at 16 bit[[, {whole}]]: the model was still being built. At 16 bit its weights take {each}[[ {parts}]].[[ {twin}]]"
 
 	llamaTooLarge = cause.Card{
 		ID: "meta-llama/too-large", Kinds: cardFull, If: llamaExceeds, Figures: llamaFigures,

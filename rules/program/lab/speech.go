@@ -131,7 +131,7 @@ var (
 				Not:      "Swap, a smaller batch: the array follows from the length alone.",
 				Cures: []cause.Cure{
 					{Fix: "lower_context", Title: "Work on pieces of ten minutes", Told: "Half the length is about a quarter of the array. Match the speakers between the pieces afterwards.", Cost: "speakers to match afterwards"},
-					{Fix: "upgrade_version", Title: "Update pyannote.audio, and use its diarization pipeline", Told: "Its segmentation pipeline stitches speakers no longer. Speakers of whole recordings come from `pyannote/speaker-diarization-3.1` or later, which compares their voices.", Kind: "shell", Text: "pip install --upgrade pyannote.audio", Cost: "changes in the script"},
+					{Fix: "upgrade_version", Title: "Update pyannote.audio, and use its diarization pipeline", Told: "Its segmentation pipeline is gone since 3.0. Speakers of whole recordings come from `pyannote/speaker-diarization-3.1` or later, which compares their voices.", Kind: "shell", Text: "pip install --upgrade pyannote.audio", Cost: "changes in the script"},
 					{Fix: "fix_shape", Title: "Check the file: length, noise, music", Told: "Windows in which nobody speaks clearly are hard to match. `ffprobe audio.wav` shows the length; cut what is not speech.", Cost: "a minute"},
 				},
 				Sources: []string{"pyannote-audio/pyannote/audio/pipelines/segmentation.py", "https://huggingface.co/pyannote/speaker-diarization-3.1"},

@@ -8,15 +8,15 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// CuArrays is what CUDA.jl was before 2020, with CUDAdrv below it; it has neither
-// CUDA.reclaim nor CUDA.unsafe_free!.
+// CuArrays is what CUDA.jl was before 2020, with CUDAdrv below it; it has its own
+// CuArrays.reclaim and CuArrays.unsafe_free! (CuArrays.jl v2.2.2, src/memory.jl).
 var CuArrays = program.Program{
 	Name: "cuarrays", Shown: "CuArrays", Work: "science", Edits: "code", Language: "other",
 	Proofs: []string{"/.julia/packages/CuArrays/", "/.julia/packages/CUDAdrv/", "/.julia/packages/CUDAnative/", "CuArrays.CuArray{"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size": step.Paste("text", "In your own loop a part of the columns at a time, each result copied back with `Array(...)`; in a demo its number of vectors, states or samples."),
-		"empty_cache":      step.Paste("text", "`x = nothing; GC.gc()` once an array is done with: Julia's collector does not know how full the card is."),
-		"upgrade_version":  step.Paste("text", "CUDA.jl in place of CuArrays, CUDAdrv and CUDAnative, where the package has a version for it: its pool collects before it gives up, and its message says how much was wanted."),
+		"empty_cache":      step.Paste("text", "`CuArrays.unsafe_free!(x)` once an array is done with, or `x = nothing; GC.gc()`: Julia's collector does not know how full the card is."),
+		"upgrade_version":  step.Paste("text", "CUDA.jl in place of CuArrays, CUDAdrv and CUDAnative, where the package has a version for it (or CuArrays 1.5 and later): the message then says how much was wanted."),
 	},
 	Cards: []cause.Card{{
 		ID: "cuarrays/refused", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.DeviceAlloc, fact.PlainMemory}, If: func(c *ledger.Case) bool { return ledger.Requested(c) == 0 },

@@ -85,11 +85,11 @@ var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "reached the maximum of its memory pool (RMM)",
-		Means: "RMM's pool reached its maximum. If none was set, that is what the card had free when the pool was made: then the table, or the result of a join, is too large for the card. If one was set (where RMM or the Dask cluster is set up), the card may have more.",
-		Not:   "Closing other programs now: the maximum was fixed when the pool was made.",
+		Means: "RMM's pool reached its maximum. If none was set, the driver refused it more: then the table, or the result of a join, is too large for what the card has free. If one was set (where RMM or the Dask cluster is set up), the card may have more.",
+		Not:   "Closing other programs, if a maximum was set: it is fixed when the pool is made.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read fewer columns or rows", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns", Cost: "Some rewriting"},
-			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Kind: "python", Text: "rmm.reinitialize(pool_allocator=True, managed_memory=True, maximum_pool_size=\"64GiB\")   # before the first cuDF object; state a maximum, it is the card's size otherwise", Cost: "Slow while it spills"},
+			{Fix: "cpu_offload", Title: "Use managed memory, which spills into RAM", Kind: "python", Text: "rmm.reinitialize(pool_allocator=True, managed_memory=True, maximum_pool_size=\"64GiB\")   # before the first cuDF object: some of the machine's RAM", Cost: "Slow while it spills"},
 			{Fix: "raise_memory_limit", Title: "If a maximum was set: raise it", Kind: "text", Text: "Look for `maximum_pool_size`, `rmm_pool_size` or `rmm_maximum_pool_size` where RMM or the Dask cluster is set up.", Cost: "Less of the card for others"},
 		},
 		Sources: []string{"rmm/cpp/src/mr/detail/pool_memory_resource_impl.cpp", "https://github.com/rapidsai/rmm/issues/600", "rmm/docs/user_guide/guide.md"}, Solved: 1,

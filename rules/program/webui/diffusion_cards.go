@@ -74,7 +74,7 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
-		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another: each can be moved when it runs, if the largest fits the card (FLUX.2's transformer has 64 GB at 16 bit, its text encoder 48; FLUX.1's 24 and 9.8).",
+		Means:    "`.to(\"cuda\")` moves all components at once: text encoders, transformer or UNet, VAE. [[{mine} was in use when it failed, on a card of {total}. ]]They run one after another: each can be moved when it runs, if the largest fits the card (FLUX.2's transformer has 64 GB at 16 bit, its text encoder 48; FLUX.1's 24 and 9.5).",
 		Not:      "A smaller image: it failed on the weights. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, halfUNet, offloadLayers},
 		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
@@ -82,7 +82,7 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it moved one component to the card",
-		Means:    "Model offload is on already; it failed while one component went to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8 GB[[; the card has {total}]].",
+		Means:    "Model offload is on already; it failed while one component went to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.5 GB[[; the card has {total}]].",
 		Not:      "A smaller image: it failed on the weights.",
 		Cures:    []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
 		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
@@ -90,7 +90,7 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/ram", Kinds: slices.Concat([]fact.Kind{fact.CommitLimit}, inRAM, killed), Said: []string{"Loading pipeline components", "pipelines/pipeline_utils.py", "pipelines/pipeline_loading_utils.py"}, If: plainDiffusers, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM) while it loaded the pipeline",
-		Means:    "All components are read into RAM before any goes to the card, at 32 bit if no `torch_dtype` is given: FLUX.1 has 34 GB at 16 bit (transformer 24, T5-XXL 9.8), SDXL 7. Colab's free runtime has 12.7 GB of RAM.",
+		Means:    "All components are read into RAM before any goes to the card, at 32 bit if no `torch_dtype` is given: FLUX.1 has 34 GB at 16 bit (transformer 24, T5-XXL 9.5), SDXL 7. Colab's free runtime has 12.7 GB of RAM.",
 		Not:      "`enable_model_cpu_offload()`: it keeps the model in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load it at 16 bit: `torch_dtype`", Kind: "python", Text: "pipe = DiffusionPipeline.from_pretrained(repo, torch_dtype=torch.bfloat16)   # repo: as in your call; before RTX 30: torch.float16", Cost: "No visible difference."},

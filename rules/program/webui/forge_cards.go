@@ -90,7 +90,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Set Swap Location to CPU, lower GPU Weights by 1000", Told: "Both at the top of the page (UI: all, if they are hidden); Swap Method Queue. Forge keeps 1,024 MB for computing by default.", Cost: "Some speed."},
-			{Fix: "use_lower_quant", Title: "Load an NF4 or GGUF file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf`, about 6.4 GB[[: {q4} then stay in RAM instead of {now}]]; or `flux1-dev-bnb-nf4-v2`. T5 as `t5xxl_fp8_e4m3fn`. Others: an fp8 or pruned fp16 file.", Cost: "Slight loss of quality; a download."},
+			{Fix: "use_lower_quant", Title: "Load an NF4 or GGUF file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf`, 6.8 GB[[: {q4} then stay in RAM instead of {now}]]; or `flux1-dev-bnb-nf4-v2`. T5 as `t5xxl_fp8_e4m3fn`. Others: an fp8 or pruned fp16 file.", Cost: "Slight loss of quality; a download."},
 			{Fix: "close_other_apps", Title: "Free VRAM and RAM", Told: "`nvidia-smi` shows what else is on the card. Close browser and games; on Windows a page file of 32 GB or more.", Cost: "Free."},
 		},
 		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
@@ -135,7 +135,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/ram", Kinds: slices.Concat([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM, killed), If: inForge, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "{head}",
-		Means:    "[[{silent} ]]Models pass through RAM at their size on disk (Flux with T5: 16 to 33 GB), and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
+		Means:    "[[{silent} ]]Models pass through RAM at their size on disk (Flux with T5: 17 to 34 GB), and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
 		Figures:  silently,
 		Not:      "Lower GPU Weights: that keeps more in RAM.",
 		Cures: []cause.Cure{

@@ -40,7 +40,7 @@ var NumPyShapeCards = []cause.Card{
 			{Fix: "fix_shape", Title: "Read the filtered matrix", Cost: "none", Told: "`filtered_feature_bc_matrix` (older: filtered_gene_bc_matrices) in place of raw_...; scanpy:", Kind: "python", Text: "adata = sc.read_10x_mtx(\"filtered_feature_bc_matrix\")   # or sc.read_10x_h5(\"filtered_feature_bc_matrix.h5\")"},
 			{Fix: "stream_dataset", Title: "Or drop empty barcodes before anything is made dense", Cost: "none", Kind: "python", Text: "sc.pp.filter_cells(adata, min_genes=200)   # adata.X stays sparse: no .toarray(), .todense()"},
 		},
-		Sources: []string{"https://kb.10xgenomics.com/hc/en-us/articles/115004506263", "https://github.com/theislab/single-cell-tutorial/issues/85"},
+		Sources: []string{"https://kb.10xgenomics.com/hc/en-us/articles/115004506263", "https://github.com/alexdobin/STAR/issues/829", "https://github.com/theislab/single-cell-tutorial/issues/85"},
 	},
 	replayMemory("numpy/replay-memory", fact.NumpyAlloc),
 	{

@@ -17,7 +17,7 @@ var (
 	// ContextWords are the driver's calls that make a context on a card.
 	ContextWords = []string{"CuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", "cuCtxCreate"}
 	anyOfCard    = []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation}
-	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See how full each card is, and with what", Told: "End what is yours and should be gone. In a container the list of processes is empty: run it on the machine itself.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}
+	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See how full each card is, and with what", Told: "End what is yours and should be gone. In a container the list of processes is usually empty: run it on the machine itself.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}
 	hideOthers   = cause.Cure{Fix: "select_gpu", Title: "Hide the full cards before the start", Told: "Some programs touch every card before they read their own option, so one full card ends them. Put in the number of a free card; the program then counts what it sees from 0, and its own option has to follow:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"}
 )
 
@@ -94,10 +94,10 @@ var NamedCards = []cause.Card{
 		ID: "other/address-range", Kinds: onCard, Said: []string{"cuMemAddressReserve("}, If: func(c *ledger.Case) bool { return c.Contains("gpu_memory.h") },
 		Cause: cause.Unknown, Weight: cause.Decisive,
 		Headline: "was refused a range of GPU addresses by the driver in tiny-cuda-nn",
-		Means:    "`cuMemAddressReserve` reserves addresses, as many as the card has memory, and takes no memory yet. So a refusal rarely means that the card is too small: usual reasons are a limit on the process's virtual memory (a shell, a job scheduler, a container), a driver or virtual GPU that has no such ranges, or many reserved already.",
+		Means:    "`cuMemAddressReserve` reserves addresses, as many as the card has memory, and takes no memory yet. So a refusal rarely means that the card is too small: it can be a limit on the process's virtual memory (a shell, a job scheduler), or many ranges reserved already.",
 		Not:      "A smaller batch, a larger card: the range is as large as the card, whatever the work is.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Check the limit on virtual memory", Told: "It should say `unlimited`. If not: `ulimit -v unlimited` before the start; in a job ask for more memory (Slurm `--mem`), as the range counts in full.", Kind: "shell", Text: "ulimit -v", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Check the limit on virtual memory", Told: "It should say `unlimited`. If not: `ulimit -v unlimited` before the start; in a job a number there is the cluster's: ask how to raise it.", Kind: "shell", Text: "ulimit -v", Cost: "free"},
 			{Fix: "upgrade_version", Title: "Update tiny-cuda-nn, and the driver", Told: "Releases from 2.0 on take ordinary memory where the range is refused. It must be built for your PyTorch and CUDA:", Kind: "shell", Text: "pip install --upgrade --force-reinstall 'git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch'", Cost: "some minutes to build"},
 			{Fix: "kill_stale_process", Title: "See whether the card is full before the start", Told: "End an earlier run of yours by its PID, or restart the notebook's kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 		},

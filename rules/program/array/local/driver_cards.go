@@ -44,7 +44,7 @@ var DriverCards = []cause.Card{
 	{
 		ID: "other/openvino-overflow", Kinds: []fact.Kind{fact.BufferLimit}, Said: []string{"Exceeded max size of memory object allocation"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= cause.Absurd },
 		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for a buffer that no Intel GPU has: OpenVINO computed its size wrongly",
-		Means: "The bytes in the message are no real need: OpenVINO's plug-in computed a size wrongly, usually of a cache or an input with changing lengths. In a chat it is most often the KV cache of a conversation that has grown. Memory is not short.",
+		Means: "The bytes in the message are no real need: OpenVINO's plug-in computed a size wrongly, usually of a cache or an input with changing lengths. In one thread it was a long chat, and prefix caching off cured it. Memory is not short.",
 		Not:   "The message's smaller batch and lower precision; a larger GPU, closing programs.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update OpenVINO and the GPU driver", Told: "With OpenVINO GenAI also turn prefix caching off, which keeps old prompts: `SchedulerConfig` with `enable_prefix_caching = False`. Report it with this number if it stays.", Kind: "shell", Text: "pip install -U openvino openvino-genai openvino-tokenizers", Cost: "some minutes"},
@@ -56,7 +56,7 @@ var DriverCards = []cause.Card{
 	{
 		ID: "other/openvino-load", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: loadWords, If: byItsCount, Figures: openVINOFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "does not fit the Intel GPU, by OpenVINO's own count",
-		Means: "It failed while the model was compiled, before any input: it is the weights. OpenVINO adds up its buffers, and refuses what exceeds the GPU's memory or its largest buffer; on an integrated GPU that is a part of the RAM.[[ {held} was taken already, of {all}.]]",
+		Means: "It failed while the model was compiled, before any input: it is the weights. OpenVINO adds up its buffers and, on Linux, refuses what exceeds all RAM (with a card of its own: RAM and graphics memory), on any system what exceeds the GPU's largest buffer.[[ {held} was taken already, of {all}.]]",
 		Not:   "A shorter input or fewer requests: there was no input yet.",
 		Cures: []cause.Cure{
 			fewerBits, onCPU,
@@ -67,7 +67,7 @@ var DriverCards = []cause.Card{
 	{
 		ID: "other/openvino-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, If: byItsCount, Figures: openVINOFigures,
 		Among: anyOfCard, Headline: "was refused memory on the Intel GPU by OpenVINO's own count[[: {asked} more]]",
-		Means: "OpenVINO adds up its buffers, and refuses what exceeds the GPU's memory or its largest buffer; on an integrated GPU that is a part of the RAM.[[ {held} was taken already, of {all}.]]",
+		Means: "OpenVINO adds up its buffers and, on Linux, refuses what exceeds all RAM (with a card of its own: RAM and graphics memory), on any system what exceeds the GPU's largest buffer.[[ {held} was taken already, of {all}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Use a smaller input or batch, fewer requests at once", Cost: "slower, or detail", Told: "Half the length, or half the width and height: scores of attention then take a quarter."},
 			onCPU,
