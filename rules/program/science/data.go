@@ -49,7 +49,7 @@ var RAPIDS = program.Program{
 	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the card for others."},
 	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),
 	Steps: steps{
-		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object; on Linux, Windows and WSL hardly spill"),
+		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object, on Linux: Windows and WSL hardly spill"),
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
 		"stream_dataset":     step.Paste("python", "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns; most of the memory is columns that nobody uses"),
 		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
