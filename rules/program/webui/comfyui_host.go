@@ -153,11 +153,11 @@ var comfyHost = []cause.Card{
 		Headline: "got a CUDA out-of-memory error without sizes while it moved weights",
 		Means:    "The message is the driver's and has no figures. Weights were on their way between RAM and card, so either may be full: ComfyUI pins RAM for such weights (since November 2025), and on Windows card memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\" or \"Allocation on device\".",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Look at RAM first, enlarge the page file", Ways: roomSystems, Cost: "Free to look."},
 			{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower; ComfyUI since November 2025.", Steps: comfyStart("", step.Change{Flag: "--disable-pinned-memory"})},
+			{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Ways: roomSystems, Cost: "Free to look."},
 			comfyKeepFree,
 		},
-		Sources: []string{comfyThread + "15255", comfyThread + "9139", comfyCode + "comfy/cli_args.py"},
+		Sources: []string{comfyThread + "10662", comfyThread + "14126", "https://github.com/kijai/ComfyUI-KJNodes/issues/430", comfyThread + "15255", comfyThread + "9139", comfyCode + "comfy/cli_args.py"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,

@@ -28,6 +28,27 @@ func forkCard(id string, said []string, fewer cause.Cure) cause.Card {
 	}
 }
 
+// spawning are frames of a process that starts another one anew and sends it its
+// arguments pickled, and of the one that reads them: on Windows always, on macOS
+// by default since Python 3.8.
+var spawning = []string{"popen_spawn_win32.py", "popen_spawn_posix.py", "multiprocessing/spawn.py"}
+
+// spawnCard is about a process that was sent what the first one holds.
+func spawnCard(id string, said []string, fewer cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.PythonMemory}, Said: said, If: func(c *ledger.Case) bool { return c.Near(spawning...) },
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while it sent its data to a worker process (MemoryError)",
+		Means: "The worker is a new Python, not a copy: what it works on (a data set with all that it keeps in memory, a function's arguments) is pickled by the first process and unpickled by the worker. Each worker so holds a copy, and while it is sent there is one more.",
+		Not:   "A smaller batch: no batch had been made.",
+		Cures: []cause.Cure{
+			fewer,
+			{Fix: "stream_dataset", Title: "Keep in the data set only what names the data", Told: "File names or a path in `__init__`; read in `__getitem__`, large arrays with `np.load(path, mmap_mode=\"r\")`, opened in the worker.", Cost: "Some rewriting"},
+			calls.PageFile, calls.SwapBridge,
+		},
+		Sources: []string{"cpython/Lib/multiprocessing/popen_spawn_win32.py", "cpython/Lib/multiprocessing/spawn.py", "https://docs.python.org/3/library/multiprocessing.html"},
+	}
+}
+
 // forkLater says what grows, where anything ran before.
 func forkLater(c *ledger.Case) map[string]string {
 	if c.Signal("many_steps") == nil {
@@ -44,6 +65,10 @@ var ForkCards = []cause.Card{
 		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "`num_workers=0`, or the script's own option for workers at 0, shows whether it is that; then 1.", Cost: "Slower data loading"}),
 	forkCard("other/fork", forking, cause.Cure{
 		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`Pool(1)` shows whether it is that; then 2. Start the workers before large arrays are loaded, and memory-map the data; `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
+	spawnCard("other/spawn-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
+		Fix: "lower_num_workers", Title: "Load the data without workers: `num_workers=0`", Told: "Or the script's own option for workers. If it starts then, try 1 or 2.", Cost: "Slower data loading"}),
+	spawnCard("other/spawn", spawning, cause.Cure{
+		Fix: "lower_num_workers", Title: "Start fewer workers", Told: "A DataLoader: `num_workers=0`. Else `Pool(1)`, or the program's own option for processes; then 2.", Cost: "Less in parallel"}),
 	{
 		ID: "other/start-program", Kinds: []fact.Kind{fact.PythonMemory}, Said: startsProgram,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start another program: no memory for `fork`",
