@@ -11,7 +11,7 @@ import (
 // renderers, simulators, statistics.
 var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), // Unreal Engine, hashcat, COLMAP, Bevy
 	"Out of video memory trying to allocate", "Not enough allocatable device memory", "Not enough GPU memory to match", "Caught rendering error: Out of Memory"), text.OnAny(numbered(fact.DeviceAlloc),
-	"Cuda failure: 2", "CUDA error 2", "CUDA error: 2", "CUDA error = 2", "CUDA error (2", "CUDA error code 2", "CUDA error code: 2", "CUDA_ERROR 2", "CUDA driver error 2", "cudaMalloc returned 2", "cudaMalloc failed with error 2", "cudaMalloc failed: 2", "cuMemAlloc failed: 2", "HIP error: 2", "HIP error 2"), []text.Wording{
+	"Cuda failure: 2", "CUDA error 2", "CUDA error: 2", "CUDA error = 2", "CUDA error (2", "CUDA error code 2", "CUDA error code: 2", "CUDA_ERROR 2", "CUDA driver error 2", "cudaMalloc returned 2", "cudaMalloc failed with error 2", "cuda execution failed with error 2", "cudaMalloc failed: 2", "cuMemAlloc failed: 2", "HIP error: 2", "HIP error 2"), []text.Wording{
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
 	// What RELION prints below its error, where that is cut off.
 	text.On("You ran out of memory on the GPU(s)", text.Unless(text.FailsAlone(deviceFailure), text.Beside("customallocatoroutofmemory", "outofmemoryin"))),

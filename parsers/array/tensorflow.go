@@ -14,11 +14,8 @@ var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fac
 
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC), text.On("cuMemAllocAsync failed to allocate", text.FailsWith(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}, 14, 900, asyncPattern)),
-	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", func(m text.Message) int { // all that 2.6 and later say of an op outside of a graph
-		node(m, m.Find(nodePattern, 200).Text("name"))
-		return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
-	}),
-	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
+	text.On("OOM when allocating tensor", readOOMTensor), text.On("failed to allocate memory [Op:", readBareOp), text.On("failed to allocate memory [[{{node", readBareOp),
+	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: HIP_ERROR_OutOfMemory", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
 	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy), text.On("failed to create cublas handle", text.When(readHandle, noMemory...)), text.On("Could not create cudnn handle", text.When(readHandle, noMemory...)),
 	text.On("SolverDnCreate(&handle) failed", readHandle), text.On("DNN library initialization failed", readHandle), text.On("Blas GEMM launch failed", readHandle), text.On("Blas xGEMM launch failed", readHandle), text.On("Failed to call ThenRnn", readHandle), text.On("Sum Total of in-use chunks", readBFCStats), text.On("curr_region_allocation_bytes_", readBFCStats),
@@ -103,6 +100,12 @@ func tensorflowPhase(m text.Message) string {
 	return ""
 }
 
+// readBareOp reads all that 2.6 and later say of an op.
+func readBareOp(m text.Message) int {
+	node(m, m.Find(nodePattern, 200).Text("name"))
+	return text.Fails(fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"})(m)
+}
+
 // readOOMTensor reads ResourceExhaustedError; the size is shape times type.
 func readOOMTensor(m text.Message) int {
 	k := m.Find(tensorPattern, 260)
@@ -153,7 +156,7 @@ func node(m text.Message, name string) {
 var sharePattern = text.NewPattern(`device:gpu:\d{1,2}with(?<share>\d{1,7})mbmemory.{0,24}?name:(?<card>[^,]{3,40}),`)
 
 var (
-	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}(?:[kmg](?:ib)?)?)\(?(?<exact>\d{1,20})bytes\)?`)
+	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}(?:[kmgtp](?:ib)?)?)\(?(?<exact>\d{1,20})bytes\)?`)
 	totalPattern = text.NewPattern(`totalmemory:(?<total>SIZE)(?:freememory:(?<free>SIZE))?`)
 )
 
@@ -165,14 +168,14 @@ func readPoolSearch(m text.Message) int {
 		m.Notice(tfWentOn)
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.TFStart, Framework: user(m.Mentions("jaxlib") && !m.Mentions("tensorflow/python", "keras/")), Backend: "cuda", Phase: map[bool]string{true: "unknown", false: "startup_check"}[m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle")]} // then it filled up later
+	x := fact.Failure{Kind: fact.TFStart, Framework: user(m.Mentions("jaxlib") && !m.Mentions("tensorflow/python", "keras/")), Backend: map[bool]string{true: "rocm", false: "cuda"}[m.Follows("hip_error", 24)], Phase: map[bool]string{true: "unknown", false: "startup_check"}[m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle")]} // then it filled up later
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
 	return text.Fails(x)(m) // the next try may stand on the same line
 }
 
 // The level letter stands before the source file: "I external/local_xla/...".
-var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,80}cuda_(?:driver|executor)\.cc:\d+\]`)
+var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,80}(?:cuda|rocm)_(?:driver|executor)\.cc:\d+\]`)
 
 // foldPoolSearch makes one failure of the search for a pool: each try asks for 0.9
 // of the last. A try of another size is a new start; the last one ended the program.
