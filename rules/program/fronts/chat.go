@@ -70,9 +70,9 @@ var OpenWebUI = program.Program{
 // H2OGPT loads several models beside the chat model.
 var H2OGPT = program.Program{
 	Name: "h2ogpt", Shown: "h2oGPT", Edits: "flags",
-	Proofs:  []string{"h2ogpt/src/", "h2ogpt/generate.py", "src/gpt_langchain.py", "gradio_runner.py"},
+	Proofs:  []string{"h2ogpt/src/", "h2ogpt/generate.py", "src/gpt_langchain.py", "gradio_runner.py", "--score_model=", "--top_k_docs="},
 	Like:    []*program.Program{&Chats},
-	Sources: program.Sources{"h2ogpt/docs/FAQ.md": "--load_4bit --max_seq_len --score_model --embedding_gpu_id --base_model --enable_tts --enable_stt --hf_embedding_model"},
+	Sources: program.Sources{"h2ogpt/docs/FAQ.md": "--load_4bit --max_seq_len --score_model --embedding_gpu_id --base_model --enable_tts --enable_stt --hf_embedding_model --top_k_docs --max_new_tokens"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"load_in_4bit":      step.Paste("shell", "python generate.py --base_model=meta-llama/Meta-Llama-3-8B-Instruct --load_4bit=True --score_model=None   # your own --base_model"),
 		"lower_context":     step.Paste("config", "--max_seq_len=4096"),
@@ -82,6 +82,17 @@ var H2OGPT = program.Program{
 	},
 	Titles: map[string]string{"use_smaller_model": "Turn off score and speech models"},
 	Cards: apps.Cards(cause.Card{
+		ID: "h2ogpt/documents", Kinds: apps.OnCard, Said: []string{"--top_k_docs=-1"}, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
+		Headline: "ran out of graphics memory beside prompts filled with documents",
+		Means:    "`--top_k_docs=-1` fills the model's context with as many pieces of your documents as it holds, for each request; with `--num_async` several requests do so at once. The KV cache and attention grow with that.",
+		Not:      "A shorter question: the documents fill the prompt.",
+		Cures: []cause.Cure{
+			apps.Cure("lower_context", "Put fewer pieces into the prompt", "config", "--top_k_docs=4 --num_async=1", "Summaries of long documents see less at a time."),
+			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality; in place of --load_8bit."),
+			apps.Cure("cpu_offload", "Embed on the CPU", "config", "--embedding_gpu_id=cpu --score_model=None", "Slower indexing."),
+		},
+		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md", "https://github.com/h2oai/h2ogpt/issues/694"},
+	}, cause.Card{
 		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide turns them off for little memory.",
 		Cures: []cause.Cure{

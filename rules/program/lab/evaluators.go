@@ -142,10 +142,21 @@ var (
 				},
 				Sources: []string{"mteb/docs/get_started/advanced_usage/retrieval_backend.md"},
 			},
+			mtebLong,
 			itself(useOf("mteb", "while it encoded", "Texts are encoded 32 at a time by default, the longest first. Models that read 8,192 tokens need far more for the long documents of retrieval tasks than for other tasks.", "", "mteb/mteb/cli/build_cli.py", "lower_batch_size", "lower_context", "half_precision")),
 		},
 	}
 )
+
+// mtebLong is about a batch of long texts, of which one piece exceeds the card.
+var mtebLong = cause.Card{
+	ID: "mteb/long-texts", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && ledger.NeverFits(c) != "" }, Cause: cause.ContextTooLong, Weight: cause.Strong,
+	Headline: "wanted {asked} in one piece while it encoded: long texts in a large batch",
+	Means:    "Texts are encoded 32 at a time by default, padded to the longest. Without fused attention each layer stores scores of batch x heads x length x length: half the length is a quarter, half the batch a half.",
+	Not:      "Another card, closing programs: no card has {asked} for one tensor.",
+	Cures:    append(fixes("lower_context", "lower_batch_size"), cause.Cure{Fix: "efficient_attention", Title: "Use fused attention, if the model has it", Kind: "python", Text: "model = SentenceTransformer(name, model_kwargs={\"attn_implementation\": \"sdpa\"})   # name: your model", Cost: "none"}),
+	Sources:  []string{"mteb/mteb/cli/build_cli.py", "https://github.com/embeddings-benchmark/results/pull/369"},
+}
 
 // evalBatch is a smaller batch by hand, with the size of the log halved.
 func evalBatch(c *ledger.Case) []step.Step {

@@ -1,6 +1,10 @@
 package lab
 
 import (
+	"fmt"
+	"math"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -14,6 +18,38 @@ func quantising(program, means, not, source string, cures ...string) cause.Card 
 	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return ours(c) && !c.Training() }
 	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
 	return k
+}
+
+// hessianSide is how many inputs the module has whose Hessian was refused, 0 for
+// another size: inputs squared x 4 bytes, a whole number of 2 MiB as a rule.
+func hessianSide(c *ledger.Case) int64 {
+	asked := ledger.Requested(c)
+	side := int64(math.Round(math.Sqrt(float64(asked)/4)/128)) * 128
+	if off := asked - 4*side*side; side >= 8192 && max(off, -off) <= asked/1000+largeStep { // as printed
+		return side
+	}
+	return 0
+}
+
+// hessian is about the square matrix that GPTQ inverts, which no sample shrinks.
+func hessian(program, source string) cause.Card {
+	return cause.Card{
+		ID: program + "/hessian", Kinds: cardFull, Said: []string{"cholesky(", "cholesky_inverse(", "in hessian_inverse"}, If: func(c *ledger.Case) bool { return ours(c) && hessianSide(c) > 0 }, Figures: hessianFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no room to invert the Hessian of one module: {asked} for each copy",
+		Means: "{asked} is {side} x {side} x 4 bytes: the Hessian of a module with {side} inputs. Inverting it takes three to four such matrices at once ({all}), whatever the samples are.",
+		Not:   "Shorter or fewer samples, more bits: the matrix has the module's inputs squared.",
+		Cures: []cause.Cure{
+			{Fix: "bigger_gpu", Title: "Quantise on a card with more memory", Told: "About {all} beside one layer's weights; a rented one for some hours. The quantised model runs on yours.", Cost: "money"},
+			{Fix: "use_smaller_model", Title: "Or leave the widest modules unquantised", Told: "`down_proj` has the most inputs; a smaller model of the family has narrower ones.", Cost: "a larger file"},
+			{Fix: "use_lower_quant", Title: "Or a quantiser without Hessians", Told: "GGUF (llama.cpp's `llama-quantize`, on the CPU), bitsandbytes, or AWQ need no matrix of that size.", Cost: "another format"},
+		},
+		Sources: []string{source, "https://github.com/ModelCloud/GPTQModel/issues/383"},
+	}
+}
+
+func hessianFigures(c *ledger.Case) map[string]string {
+	side := hessianSide(c)
+	return map[string]string{"side": fmt.Sprintf("%d,%03d", side/1000, side%1000), "all": units.Amount(3*side*side*4) + " to " + units.Amount(4*side*side*4)}
 }
 
 // layerCosts are those of calibrating with less at a time.
@@ -34,10 +70,32 @@ var (
 		},
 		Titles: map[string]string{"lower_context": "Use shorter and fewer calibration samples", "cpu_offload": "Offload finished layers to disk"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
-		Cards: []cause.Card{quantising("gptqmodel",
+		Cards: []cause.Card{hessian("gptqmodel", "GPTQModel/gptqmodel/quantization/gptq.py"), quantising("gptqmodel",
 			"One layer is quantised at a time, with the outputs of all calibration samples and the Hessian of each of its modules (inputs squared x 4 bytes: 0.77 GiB for 14,336). Long samples and large MoE layers need the most.",
 			"Fewer `bits`: they change the result, not the memory while quantising.", "GPTQModel/gptqmodel/quantization/config.py",
 			"lower_context", "cpu_offload", "multi_gpu")},
+	}
+	// TRTQuantize is TensorRT-LLM's examples/quantization/quantize.py, and ModelOpt
+	// (AMMO before) below it.
+	TRTQuantize = program.Program{
+		Name: "tensorrt-llm-quantize", Shown: "TensorRT-LLM's quantize.py", Work: "text-inference", Edits: "flags", Language: "python",
+		Sources: program.Sources{"TensorRT-LLM/examples/quantization/quantize.py": "CUDA_VISIBLE_DEVICES --model_dir --qformat --device_map --device --batch_size --calib_size --calib_max_seq_length --output_dir"},
+		Proofs:  []string{"--qformat", "tensorrt_llm/quantization/", "modelopt/torch/quantization", "ammo/torch/quantization"},
+		Steps: spelling{
+			"lower_context":    say("`--calib_max_seq_length 256 --calib_size 64` (512 each by default); `--batch_size 1` is the default."),
+			"lower_batch_size": say("`--batch_size 1`, the default; `--calib_size` counts samples, not what is on the card at once."),
+			"cpu_offload":      say("`--device_map auto` (the default of newer releases) puts on the CPU what the cards do not hold; `--device cpu` calibrates there, for hours."),
+			"multi_gpu":        say("More cards in sight (`CUDA_VISIBLE_DEVICES=0,1`): `--device_map auto` spreads the model over them."),
+		},
+		Titles: map[string]string{"lower_context": "Calibrate with shorter and fewer samples", "cpu_offload": "Let a part of the model lie in RAM", "multi_gpu": "Spread the model over several cards"},
+		Costs:  map[string]string{"lower_context": "hardly any quality", "cpu_offload": "much slower", "multi_gpu": "the cards"},
+		Cards: []cause.Card{{
+			ID: "tensorrt-llm-quantize/model", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Headline: "ran out of graphics memory[[ ({total})]] while it quantised",
+			Means:    "The script loads the whole model at 16 bit, 2 GB a billion parameters, and runs the calibration through it; the format that is wanted (`--qformat`) saves nothing before the export.",
+			Not:      "Fewer bits in `--qformat`: the 16-bit model is loaded all the same.",
+			Cures:    fixes("multi_gpu", "cpu_offload", "lower_context"), Sources: []string{"TensorRT-LLM/examples/quantization/quantize.py"},
+		}},
 	}
 	// AutoGPTQ is read as a loader, too, by Transformers and others.
 	AutoGPTQ = program.Program{
@@ -52,7 +110,7 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Offload a part of the model (`max_memory`)"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
-		Cards: []cause.Card{quantising("autogptq",
+		Cards: []cause.Card{hessian("autogptq", "AutoGPTQ/auto_gptq/quantization/gptq.py"), quantising("autogptq",
 			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer.",
 			"Fewer `bits`: they change the result, not the memory while quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
 			"lower_batch_size", "lower_context", "cpu_offload")},

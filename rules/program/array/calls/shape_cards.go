@@ -19,7 +19,7 @@ var ShapeCards = []cause.Card{
 	{
 		ID: "other/memory-shape", Kinds: []fact.Kind{fact.PythonMemory}, If: func(c *ledger.Case) bool { return shaped(c) != nil }, Figures: shaped,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM for one array (MemoryError)",
-		Means: "`{call}` makes one array of a given shape. The message has no size: it is the product of the shape times the bytes of its type (8 unless a `dtype` says less). A piece beyond free RAM and swap is refused at once, and so is one beyond `ulimit -v`, a job's limit or a 32-bit Python.",
+		Means: "`{call}` makes one array of a given shape. The message has no size: it is the product of the shape times the bytes of its type (8 unless a `dtype` says less).[[ {sides}]] A piece beyond free RAM and swap is refused at once, and so is one beyond `ulimit -v`, a job's limit or a 32-bit Python.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the shape, and lower what makes it large", Cost: "less at once", Told: "[[Likely: `{size}`. ]][[On the command line most likely `{option}`. ]]Smaller types help as well: float32 takes half of float64, uint8 an eighth."},
 			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Told: "`np.memmap(\"x.dat\", dtype=..., mode=\"w+\", shape=...)` in place of that call."},
@@ -81,8 +81,10 @@ func replayMemory(id string, kind fact.Kind) cause.Card {
 // shapeCall is a call that makes an array by its shape; counted a name that says
 // how many or how much.
 var (
-	shapeCall = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:np|numpy)\.(?:zeros|empty|ones|full)\(`) })
-	counted   = sync.OnceValue(func() *regexp.Regexp {
+	shapeCall = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:np|numpy)\.(?:zeros|empty|ones|full|ndarray)\(`)
+	})
+	counted = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:(?:self|args|opt|opts|cfg|config|params|hparams|FLAGS)\.)?(?:\w*(?:capacity|size|count|num|max)\w*|n_\w+)\b`)
 	})
 )
@@ -100,7 +102,7 @@ func shaped(c *ledger.Case) map[string]string {
 		return nil
 	}
 	_, arguments, _ := strings.Cut(last.Source, call)
-	out := map[string]string{"call": strings.TrimSuffix(call, "("), "size": "", "option": ""}
+	out := map[string]string{"call": strings.TrimSuffix(call, "("), "size": "", "option": "", "sides": sizeOfShape(arguments)}
 	for _, text := range []string{callers(frames), arguments} {
 		for _, name := range counted().FindAllString(text, -1) {
 			prefix, option, qualified := strings.Cut(name, ".")

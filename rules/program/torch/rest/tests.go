@@ -19,7 +19,7 @@ var (
 
 // shareTests: the workers of one run of tests have the card together.
 func shareTests(c *ledger.Case) bool {
-	return c.Others.Bytes > units.GiB && c.Near(workerWords...) || ledger.Crowded(c) && startedTogether(c)
+	return c.Others.Bytes > units.GiB && (c.Near(workerWords...) || startedTogether(c))
 }
 
 // Tests are about runs of tests.

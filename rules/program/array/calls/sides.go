@@ -1,0 +1,83 @@
+package calls
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// typeSizes are bytes of one element, by how NumPy's types are written in code.
+var typeSizes = map[string]int64{"": 8, "float": 8, "float64": 8, "double": 8, "int": 8, "int64": 8, "float32": 4, "int32": 4, "uint32": 4, "single": 4, "float16": 2, "half": 2, "int16": 2, "uint16": 2, "uint8": 1, "int8": 1, "bool": 1, "complex64": 8, "complex128": 16}
+
+var writtenType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bdtype\s*=\s*['"]?(?:np\.|numpy\.)?(\w+)`) })
+
+// plainName is an expression that can stand in a sentence.
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.()]{1,40}$`) })
+
+// sizeOfShape says what the shape that a call is given comes to, from what stands
+// behind its bracket: "(n, 196, 512), dtype=np.float32)". A side that is a name
+// counts as one; with several of them nothing is said.
+func sizeOfShape(arguments string) string {
+	dtype := ""
+	if m := writtenType().FindStringSubmatch(arguments); m != nil {
+		dtype = m[1]
+	}
+	product, known := typeSizes[dtype]
+	sides := sidesOf(arguments)
+	if !known || len(sides) < 2 {
+		return ""
+	}
+	factors, names := []string{}, []string{}
+	for _, side := range sides {
+		n, err := strconv.ParseInt(side, 10, 64)
+		switch {
+		case err != nil:
+			names = append(names, side)
+		case n <= 0 || product > math.MaxInt64/100_000/n:
+			return ""
+		default:
+			product *= n
+			factors = append(factors, side)
+		}
+	}
+	factors = append(factors, strconv.FormatInt(typeSizes[dtype], 10)+" bytes")
+	switch {
+	case len(names) == 0:
+		return fmt.Sprintf("Here that is %s: %s.", strings.Join(factors, " x "), units.Amount(product))
+	case len(names) == 1 && len(factors) > 1 && plainName().MatchString(names[0]):
+		return fmt.Sprintf("Each of `%s` takes %s here (%s), 100,000 of them %s.", names[0], units.Amount(product), strings.Join(factors, " x "), units.Amount(100_000*product))
+	}
+	return ""
+}
+
+// sidesOf are the items of the tuple or list that comes first.
+func sidesOf(arguments string) []string {
+	if arguments = strings.TrimSpace(arguments); arguments == "" || arguments[0] != '(' && arguments[0] != '[' {
+		return nil
+	}
+	var out []string
+	depth, from := 0, 1
+	for i, r := range arguments {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+		if depth == 0 || depth == 1 && r == ',' {
+			if side := strings.TrimSpace(arguments[from:i]); side != "" {
+				out = append(out, side)
+			}
+			from = i + 1
+		}
+		if depth == 0 {
+			return out
+		}
+	}
+	return nil // cut off
+}
