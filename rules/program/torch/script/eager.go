@@ -1,0 +1,75 @@
+package script
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// scoreLines are how transformers' models write the scores of attention where no
+// fused kernel makes them (eager_attention_forward, before that each model's own).
+var scoreLines = []string{"attn_weights = torch.matmul(q", "attn_weights = torch.bmm(q", "attn_weights = nn.functional.softmax(attn_weights", "attention_scores = torch.matmul(q", "attn_weights = attn_weights + "}
+
+// scoreLine is the one of them that failed, in a model of transformers; "" for
+// another line.
+func scoreLine(c *ledger.Case) string {
+	frames := ledger.Trace(c)
+	for _, f := range frames[max(0, len(frames)-3):] {
+		ofModel := strings.Contains(f.File, "transformers/models/") || strings.Contains(f.File, "modeling_")
+		if ofModel && slices.ContainsFunc(scoreLines, func(line string) bool { return strings.Contains(f.Source, line) }) {
+			return f.Source
+		}
+	}
+	return ""
+}
+
+func eagerly(c *ledger.Case) bool { return scoreLine(c) != "" }
+
+// eagerFigures has an example of what was refused: samples of a length that is a
+// power of two, with 32 heads, exact to the rounding of the message.
+func eagerFigures(c *ledger.Case) map[string]string {
+	out := passedFigures(c)
+	out["example"], out["slackwords"] = "", ""
+	bytes := int64(2)
+	if strings.Contains(scoreLine(c), "torch.float32") {
+		bytes = 4 // softmax in 32 bit
+	}
+	asked := ledger.Requested(c)
+	for length := int64(512); length <= 131072; length *= 2 {
+		one := 32 * length * length * bytes
+		if n := (asked + one/2) / one; n >= 1 && n <= 64 && max(asked-n*one, n*one-asked) <= asked/500 {
+			out["example"] = strconv.FormatInt(n, 10) + " x 32 heads x " + grouped(length) + " x " + grouped(length) + " tokens x " + strconv.FormatInt(bytes, 10) + " bytes"
+		}
+	}
+	if c.Slack.Bytes >= asked && asked > 0 {
+		out["slackwords"] = units.Amount(c.Slack.Bytes) + " of its reserve lay unused in pieces: expandable segments may get it past this, not past a longer text."
+	}
+	return out
+}
+
+func grouped(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	rest := strconv.FormatInt(n%1000, 10)
+	return strconv.FormatInt(n/1000, 10) + "," + strings.Repeat("0", 3-len(rest)) + rest
+}
+
+// eagerScores is about attention whose scores are stored.
+var eagerScores = cause.Card{
+	ID: "transformers/eager-scores", Kinds: cures.Refused, If: when.All(cures.OnOneCard, eagerly, func(c *ledger.Case) bool { return c.Reader.Writes("python") && !ledger.Crowded(c) && !ledger.Roomy(c) }), Figures: eagerFigures,
+	Among: []string{cause.ContextTooLong, cause.BatchTooLarge, cause.OversizedAllocation}, Headline: "ran out of memory on attention scores that a fused kernel would not store[[: {asked}]]",
+	Means: "The line makes attention's scores in full: batch x heads x length x length, in every layer.[[ {asked} would be {example}, for instance.]] That is transformers' \"eager\" attention: the only one in old releases, and in newer ones what models without another get, or who asks for `output_attentions`.[[ {slackwords}]]",
+	Cures: []cause.Cure{
+		{Fix: "efficient_attention", Title: "Use fused attention", Told: "In your `from_pretrained(...)` call; transformers 4.36 and later with PyTorch 2.1.1 or later. An older one: update it. Not with `output_attentions=True`.", Kind: "python", Text: "attn_implementation=\"sdpa\"   # or \"flash_attention_2\" with the flash-attn package, RTX 30 and newer", Cost: "none; usually faster"},
+		{Fix: "lower_context", Title: "Shorten the texts", Told: "Half the length is a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or the program's own option for it.", Cost: "what is cut off is not read"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Half of it is half of the scores; in training with twice the accumulation.", Cost: "slower"},
+	},
+	Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/src/transformers/models/llama/modeling_llama.py", "transformers/docs/source/en/attention_interface.md"},
+}
