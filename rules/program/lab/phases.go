@@ -43,6 +43,9 @@ func phaseFigures(c *ledger.Case) map[string]string {
 	out["in"] = ""
 	if c.Training() {
 		out["in"] = "in a training step"
+		if len(ledger.Trace(c)) == 0 && c.Signal("many_steps") == nil {
+			out["in"] = "in training, or before its first step"
+		}
 	}
 	return out
 }

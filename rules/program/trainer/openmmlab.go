@@ -37,7 +37,7 @@ var (
 	MMDetection = program.Program{
 		Name: "mmdet", Shown: "MMDetection",
 		Work: "vision", Edits: "flags", Language: "python",
-		Proofs: []string{"mmdet/models/", "mmdet/apis/", "mmdet/core/", "mmdet/datasets/", "mmdet/structures/", "mmdet/utils/", "mmdetection/", "- mmdet - INFO", "mmdet/", "mmdet3d/"},
+		Proofs: []string{"mmdet/models/", "mmdet/apis/", "mmdet/core/", "mmdet/datasets/", "mmdet/structures/", "mmdet/utils/", "mmdetection/", "- mmdet - INFO", "mmdet/"},
 		Steps: spelling{
 			"lower_batch_size": say("Add `--cfg-options train_dataloader.batch_size=1 --auto-scale-lr` to your command of tools/train.py; it is the batch of one card, and the learning rate follows. MMDetection 2.x: `data.samples_per_gpu=1`."),
 			"lower_resolution": say("In the config's train_pipeline give `Resize` a smaller `scale`, such as (1000, 600) for (1333, 800); the same in test_pipeline. MMDetection 2.x calls it `img_scale`."),
