@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	validationMeans = "It failed in validation. Validation during training uses TWICE the training batch (once for oriented boxes), and in early epochs very many weak boxes go into non-maximum suppression (NMS).[[ {mine} of {full} is this program's own: closing others gains little.]]"
+	validationMeans = "It failed in validation. Validation during training uses twice the training batch (once for oriented boxes, and in old YOLOv5), and in early epochs very many weak boxes go into non-maximum suppression (NMS).[[ {mine} of {full} is this program's own: closing others gains little.]]"
 	cacheMeans      = "The images are cached in RAM, decoded: width x height x 3 bytes each after scaling, usually several times the size of their files. 10,000 images of 640 x 640 are 11 GiB. With several cards each rank fills a cache of its own. System memory (RAM) ran out, not the graphics card's."
 )
 
@@ -20,7 +20,7 @@ var yolov5Cards = []cause.Card{
 		Means: validationMeans,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch size: validation halves with it"},
-			{Fix: "restart_session", Title: "Validate only after the last epoch (--noval)", Kind: "text", Told: "Add `--noval` to train.py. A validation of its own can use batch 1:", Text: "`python val.py --weights runs/train/exp/weights/last.pt --data data.yaml --batch-size 1` (your own paths)", Cost: "No best.pt by fitness in between."},
+			{Fix: "restart_session", Title: "Validate only after the last epoch", Kind: "text", Told: "Add `--noval` to train.py (before 6.0 `--notest`). A validation of its own can use batch 1:", Text: "`python val.py` (before 6.0 `test.py`) `--weights runs/train/exp/weights/last.pt --data data.yaml --batch-size 1` (your own paths)", Cost: "No best.pt by fitness in between."},
 			{Fix: "lower_resolution"},
 		},
 		Sources: []string{"yolov5/train.py", "https://github.com/ultralytics/yolov5/issues/2586"},

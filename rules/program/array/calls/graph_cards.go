@@ -34,5 +34,8 @@ func turn(c *ledger.Case) string {
 	return ""
 }
 
+// FirstOfKeras are the first layers of keras.applications, by their names there.
+var FirstOfKeras = regexp.MustCompile(`(?i)/(?:conv1_conv|conv1_bn|block1_conv[12]|stem_conv|conv1_pad|block1_conv1_bn|conv1/conv)(?:/|$)`)
+
 // numberedOp is the first part of an op's name, with its count.
 var numberedOp = regexp.MustCompile(`^(\w+?)_(\d{1,6})(?:/|$)`)
