@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -16,9 +17,8 @@ import (
 var shardingCards = []cause.Card{
 	{
 		ID: "pytorch/fsdp-clone", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to clone() tensor with name", "state_dict() call if this parameter is managed by FSDP"}, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory while it copied the gathered model for a checkpoint: the file may be unusable",
-		Means:    "FSDP had gathered the whole model on each card, and there was no room for the copies that `state_dict()` makes of it. It only warns and goes on: the entries it names may point to memory that is used again, so what is then saved may hold wrong weights. The training itself was not what failed.",
-		Not:      "A smaller batch or length: no step was running. Trusting the saved file: load it and compare.",
+		Headline: "ran out of memory while it copied the gathered model for a checkpoint: the file may be unusable", Means: "FSDP had gathered the whole model on each card, and there was no room for the copies that `state_dict()` makes of it. It only warns and goes on: the entries it names may point to memory that is used again, so what is then saved may hold wrong weights. The training itself was not what failed.",
+		Not: "A smaller batch or length: no step was running. Trusting the saved file: load it and compare.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Gather in the RAM of the first rank only", Told: "Around the saving, in place of `trainer.save_model()` alone:", Kind: "python", Text: "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, FullStateDictConfig, StateDictType\n\nwith FSDP.state_dict_type(trainer.model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):\n    trainer.save_model()", Cost: "RAM for the whole model on one machine."},
 			{Fix: "shard_training", Title: "Save shards (SHARDED_STATE_DICT)", Told: "accelerate's `fsdp_config: fsdp_state_dict_type: SHARDED_STATE_DICT`; `accelerate merge-weights CHECKPOINT_FOLDER OUT_FOLDER` makes one file afterwards.", Cost: "A merge afterwards."},
@@ -113,6 +113,7 @@ var deepspeedCards = []cause.Card{
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/deepspeed/runtime/zero/stage3.py"},
 	},
+	ranks.FirstStep,
 	{
 		ID: "deepspeed/whole-model", Kinds: refused, Said: []string{"_configure_distributed_model"}, Figures: modelFigures,
 		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory while it put the whole model on each card",

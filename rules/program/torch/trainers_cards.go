@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -141,7 +142,7 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
 	},
 	{
-		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: when.All(ownCard, when.Not(cures.CutInLoading)), Figures: lengthFigures,
+		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Unsaid: ranks.MakesState, If: when.All(ownCard, when.Not(cures.CutInLoading)), Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
@@ -181,7 +182,7 @@ var axolotlCards = []cause.Card{
 		Sources: []string{"axolotl/docs/optimizations.qmd", "axolotl/docs/agents/sft.md", "axolotl/src/axolotl/integrations/cut_cross_entropy/README.md"},
 	},
 	{
-		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
+		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Unsaid: ranks.MakesState, If: ownCard, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state[[ ({full} for {model}, before it is shared)]] and a whole micro-batch of `sequence_len` tokens; with `sample_packing` every row is full. More cards shrink the state only, and that only with ZeRO-3 or FSDP.",
