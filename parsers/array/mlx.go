@@ -36,7 +36,7 @@ func readCommandBuffer(m text.Message) int {
 	}
 	m.Lookalike(fact.Lookalike{
 		ID: "metal_command_buffer", Title: "A Metal command buffer failed for another reason than memory (only error 8 is memory).",
-		Advice: "Read the reason in the message: 'Insufficient Permission' is a program in the background, 'Timeout' and 'Hang' a kernel that runs too long, 'Invalid Resource' a bug. Bring the program to the front or update it.",
+		Advice: "Read the reason in the message: 'Insufficient Permission' is a program in the background, 'Timeout' and 'Hang' a kernel that runs too long, 'Invalid Resource' a bug, 'InnocentVictim' the reset of the GPU over another program's work, or over an earlier piece of this one's: look for its error above, and try with nothing else on the GPU. Bring the program to the front or update it.",
 	})
 	return m.End
 }
