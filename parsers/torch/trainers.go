@@ -25,6 +25,7 @@ var trainerLines = slices.Concat(
 		text.On("per_device_train_", text.States(0, 50, text.NewPattern(
 			`^per_device_train_batch_size['"]?[=:](?<set_per_device_train_batch_size>\d{1,5})`))),
 		text.On("Batch size", text.States(12, 30, text.NewPattern(`(?<!total|effective|effective\)|global)batchsize(?:perdevice)?[:=](?<set_batch_size>\d{1,5})(?!\d|\.)`))),
+		text.On("shape = (", text.States(0, 60, printedShape)), text.On("shape: (", text.States(0, 60, printedShape)), // print(x.shape) in a script
 		text.On("Number of points at", text.States(0, 60, text.NewPattern(`^numberofpointsatinitiali[sz]ation:(?<points>\d{2,9})`))), // Gaussian Splatting
 		text.On("max_memory={0:", text.States(0, 60, text.NewPattern(
 			`max_memory=\{0:['"]?(?<set_max_memory_0>\d{1,4})gi?b['"]?,1:['"]?(?<set_max_memory_1>\d{1,4})gi?b`))),
@@ -37,6 +38,8 @@ var trainerLines = slices.Concat(
 		"Killing subprocess", "local_rank:", "Sending process"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
 )
+
+var printedShape = text.NewPattern(`shape[=:]\((?<printed_shape>\d{2,12}),\d`)
 
 var cardPattern = text.NewPattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUMgb)`)
 

@@ -92,6 +92,7 @@ var killedCards = []cause.Card{
 		},
 		Sources: []string{"https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://slurm.schedmd.com/sbatch.html"},
 	},
+	printedArray,
 	{
 		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: when.Any(cause.LoadsModel, justLoaded),
 		Cause: cause.HostMemory, Weight: cause.Strong,

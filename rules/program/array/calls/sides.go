@@ -14,7 +14,32 @@ import (
 // typeSizes are bytes of one element, by how NumPy's types are written in code.
 var typeSizes = map[string]int64{"": 8, "float": 8, "float64": 8, "double": 8, "int": 8, "int64": 8, "float32": 4, "int32": 4, "uint32": 4, "single": 4, "float16": 2, "half": 2, "int16": 2, "uint16": 2, "uint8": 1, "int8": 1, "bool": 1, "complex64": 8, "complex128": 16}
 
-var writtenType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bdtype\s*=\s*['"]?(?:np\.|numpy\.)?(\w+)`) })
+var writtenType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bd?type\s*[=:]\s*['"]?(?:np\.|numpy\.)?(\w+)`) })
+
+// SizeOfPrinted is what an array of a shape that a script printed takes, by the
+// last shape in its line ("x_test shape = (461851, 5, 5, 244), type = float64"),
+// with numbers of 8 bytes where the line names no type; 0 for another line.
+func SizeOfPrinted(line string) (shape string, bytes int64, typed bool) {
+	_, rest, found := strings.Cut(line, "shape")
+	at := strings.IndexByte(rest, '(')
+	if !found || at < 0 {
+		return "", 0, false
+	}
+	dtype := ""
+	if m := writtenType().FindStringSubmatch(rest); m != nil {
+		dtype = m[1]
+	}
+	sides := sidesOf(rest[at:])
+	bytes = typeSizes[dtype]
+	for _, side := range sides {
+		n, err := strconv.ParseInt(side, 10, 64)
+		if err != nil || n <= 0 || bytes > math.MaxInt64/n {
+			return "", 0, false
+		}
+		bytes *= n
+	}
+	return strings.Join(sides, " x "), bytes, dtype != "" && bytes > 0
+}
 
 // plainName is an expression that can stand in a sentence.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.()]{1,40}$`) })

@@ -23,3 +23,18 @@ func TestSizeOfShape(t *testing.T) {
 		assert.Equal(t, want, sizeOfShape(arguments), arguments)
 	}
 }
+
+func TestSizeOfPrinted(t *testing.T) {
+	for line, want := range map[string]int64{
+		"x_test  shape = (461851, 5, 5, 244), type = float64": 461851 * 5 * 5 * 244 * 8,
+		"X.shape: (60000, 224, 224, 3) dtype: uint8":          60000 * 224 * 224 * 3,
+		"Shape: (10, 10)":                  0,
+		"data shape: (60000, 1000)":        60000 * 1000 * 8,
+		"shape = (n, 3)":                   0,
+		"shape = (9223372036854775807, 3)": 0,
+		"no array":                         0,
+	} {
+		_, got, _ := SizeOfPrinted(line)
+		assert.Equal(t, want, got, line)
+	}
+}
