@@ -35,7 +35,7 @@ var (
 const starterNames = "sudo nohup time env exec docker podman nerdctl srun sbatch salloc mpirun mpiexec torchrun accelerate deepspeed python python3 py ipython uv uvx pipx conda mamba micromamba poetry pdm hatch ray kubectl helm singularity apptainer " +
 	"numactl nsys taskset nice ionice stdbuf unbuffer script strace gdb setsid screen tmux bash sh zsh cmd start call export set cd source make just npx bun deno " +
 	"vllm sglang ollama text-generation-launcher lmdeploy xinference aphrodite tabbyapi koboldcpp koboldcpp.py llamafile main server llama-server llama-cli llama-bench llama-run llama-mtmd-cli llama-perplexity llama-embedding llama-simple llama-completion " +
-	"whisper-cli whisper sd comfy invokeai-web swift llamafactory-cli axolotl tune ns-train yolo nnunetv2_train trtllm-serve trtllm-build tritonserver local-ai genai-perf fabric lightning"
+	"whisper-cli whisper sd comfy invokeai-web swift llamafactory-cli axolotl tune ns-train yolo nnunetv2_train trtllm-serve trtllm-build tritonserver local-ai genai-perf fabric lightning mlx_lm.lora mlx_lm.server mlx_lm.generate mlx_lm.convert mlx_vlm.lora mlx_vlm.server mlx_vlm.generate mlx-openai-server mlx_whisper"
 
 // Typed reports a command line that somebody typed or wrote into a file for a
 // shell: it stands behind a prompt, or the line begins with it. What stands in

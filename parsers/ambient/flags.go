@@ -14,7 +14,7 @@ var CommandLines = text.Parser{Name: "command-lines", Context: commandWords, Par
 
 var commandWords = []string{
 	"server.py --", "webui.py --", "main.py --", "launch.py --", "app.py --", "chat.py -", "test_inference.py -", "test_benchmark_inference.py -",
-	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=", "start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --", "accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -",
+	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=", "start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --", "accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -", "mlx_lm.lora ", "mlx_lm.server ", "mlx_lm.generate ", "mlx_vlm.lora ",
 }
 
 func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -25,8 +25,12 @@ func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			if !l.Typed(h.At) && !launched(l.Lines[i].Text) {
 				continue
 			}
-			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[i].Number, Text: redact.CommandLine(l.Lines[i].Text, "MY")})
-			flags(f, redact.CommandLine(l.Lines[i].Text, "MY"), l.Lines[i].Number)
+			command := l.Lines[i].Text
+			for ; strings.HasSuffix(command, "\\") && i+1 < len(l.Lines) && len(command) < 4000; i++ {
+				command = strings.TrimSuffix(command, "\\") + l.Lines[i+1].Text // typed on over several lines
+			}
+			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[line].Number, Text: redact.CommandLine(command, "MY")})
+			flags(f, redact.CommandLine(command, "MY"), l.Lines[line].Number)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func readHint(f *fact.Facts, m text.Message) {
 	if containsAny(strings.ToLower(line), othersWords) {
 		return
 	}
-	for _, sentence := range sentences(line) {
+	for sentence := range strings.SplitSeq(openings.Replace(line), "\n") {
 		if proposal(sentence) {
 			f.Facts = append(f.Facts, fact.Fact{Name: fact.OwnHint, Text: sentence, Line: m.Log.Line(m.At)})
 			return
@@ -38,12 +38,9 @@ func readHint(f *fact.Facts, m text.Message) {
 	}
 }
 
-// sentences cuts a line where one ends and the next begins, and behind dashes
-// and brackets that open one.
-func sentences(line string) []string {
-	line = strings.NewReplacer("`", "", ". ", "\n", "! ", "\n", "; ", "\n", " - ", "\n", " (", "\n", ", try ", "\ntry ", ", please ", "\nplease ", ": try ", "\ntry ").Replace(line)
-	return strings.Split(line, "\n")
-}
+// openings are where one sentence ends and the next begins, and dashes and
+// brackets that open one.
+var openings = strings.NewReplacer("`", "", ". ", "\n", "! ", "\n", "; ", "\n", " - ", "\n", " (", "\n", ", try ", "\ntry ", ", please ", "\nplease ", ": try ", "\ntry ")
 
 func proposal(s string) bool {
 	s = strings.ToLower(strings.TrimSpace(s))

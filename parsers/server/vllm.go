@@ -97,10 +97,10 @@ var vllmWarmup = vllmFails(fact.VLLMWarmup, "warmup", 0, 90, text.NewPattern(`wi
 // vllmEngineFailed reads "Failed core proc(s): {'EngineCore_DP0': -9}": signal
 // 9 is what the kernel's out-of-memory killer sends, 1 an exception above.
 func vllmEngineFailed(m text.Message) int {
-	if !m.Find(vllmSignal9, 160).Ok() {
-		return text.Echo("vllm")(m)
+	if m.Find(vllmSignal9, 160).Ok() {
+		return m.Fail(fact.Failure{Kind: fact.VLLMKilled, Framework: "vllm", Backend: "cpu"}, m.End)
 	}
-	return m.Fail(fact.Failure{Kind: fact.VLLMKilled, Framework: "vllm", Backend: "cpu"}, m.End)
+	return text.Echo("vllm")(m)
 }
 
 var (

@@ -29,11 +29,10 @@ var modelTooLarge = Rule{
 	},
 }
 
-// othersCouldYield: what others hold beside this program, less the context of
-// this very process, is several times what was lacking.
+// othersCouldYield: what others hold, less the context of this very process, is
+// several times what was lacking.
 func othersCouldYield(c *ledger.Case) bool {
-	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 &&
-		c.Others.Bytes-ledger.DriverContext > max(units.GiB, 4*c.Shortfall.Bytes)
+	return c.Others.Has() && c.Shortfall.Bytes > 0 && c.Others.Bytes-ledger.DriverContext > max(units.GiB, 4*c.Shortfall.Bytes)
 }
 
 func onMac(c *ledger.Case) bool { return c.Backend == "mps" || c.Backend == "metal" }

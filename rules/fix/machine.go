@@ -124,7 +124,12 @@ var ofMachine = []Fix{
 		Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
 		Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
 		Told:     "Restart the program.",
-		Steps:    stepsRestart,
+		Steps: func(c *ledger.Case) []step.Step {
+			if c.Signal("notebook") != nil {
+				return []step.Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart; then run only the cells that are needed, each of them once."}}
+			}
+			return []step.Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `" + reader.Monitor(c) + "` that its memory is free, and start it again with one model only."}}
+		},
 	},
 	{
 		ID:       "upgrade_version",
@@ -216,13 +221,6 @@ func stepsCloseApps(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: cmp.Or(lists[c.Backend], "nvidia-smi") + "   # lists programs that use the card; close browsers, games, other AI programs"}}
 	}
 	return []step.Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
-}
-
-func stepsRestart(c *ledger.Case) []step.Step {
-	if c.Signal("notebook") != nil {
-		return []step.Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart; then run only the cells that are needed, each of them once."}}
-	}
-	return []step.Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `" + reader.Monitor(c) + "` that its memory is free, and start it again with one model only."}}
 }
 
 func stepsUpgrade(c *ledger.Case) []step.Step {

@@ -141,13 +141,10 @@ var streamDataset = Fix{
 	Next:     "Fewer workers; a smaller prefetch.",
 	Told:     "Read the data in pieces instead of all at once.",
 	Steps:    step.Stream,
-	Why:      whyStream,
-}
-
-// whyStream names the line that makes a list longer.
-func whyStream(c *ledger.Case) string {
-	if !ledger.GrowsList(c) {
-		return ""
-	}
-	return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", ledger.FailedAt(c, "appends").Line)
+	Why: func(c *ledger.Case) string {
+		if !ledger.GrowsList(c) {
+			return ""
+		}
+		return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", ledger.FailedAt(c, "appends").Line)
+	},
 }

@@ -21,7 +21,7 @@ func (t teller) summary() string {
 	case f.KVAvailable != nil:
 		return t.cacheSummary()
 	case f.Desired != nil && f.Utilization != nil:
-		return t.against(fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, before(" of ", Device(t.Case)), f.Utilization.Text), f.Free, "is not free", "was free")
+		return t.against(fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, strings.TrimSuffix(" of "+Device(t.Case), " of "), f.Utilization.Text), f.Free, "is not free", "was free")
 	case f.Desired != nil:
 		return t.planSummary()
 	case f.SystemRequired != nil:
@@ -58,7 +58,7 @@ func (t teller) refusedSentence() string {
 	if t.Root(fact.SharedSegment) {
 		return "It wanted a region of " + t.Asked.String() + " in /dev/shm and did not get it."
 	}
-	asked := "It asked" + before(" ", Device(t.Case)) + " for " + t.Asked.String()
+	asked := "It asked" + strings.TrimSuffix(" "+Device(t.Case), " ") + " for " + t.Asked.String()
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		if t.Root(fact.MLXBuffer, fact.BufferLimit, fact.WGPUBuffer) {
 			return fmt.Sprintf("%s in one piece; no single piece may be larger than %s, however much is free.", asked, all)
@@ -278,19 +278,11 @@ func (t teller) against(told string, have *fact.Size, unsaid, said string) strin
 
 // planSummary is for compilers that know before they start (XLA).
 func (t teller) planSummary() string {
-	told := fmt.Sprintf("It planned to use %s%s", t.Asked, before(" of ", Device(t.Case)))
+	told := fmt.Sprintf("It planned to use %s%s", t.Asked, strings.TrimSuffix(" of "+Device(t.Case), " of "))
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		return t.short(fmt.Sprintf("%s; %s is all there is", told, all))
 	}
 	return told + ", and that much is not available."
-}
-
-// before puts a preposition before a word, if there is one.
-func before(preposition, word string) string {
-	if word == "" {
-		return ""
-	}
-	return preposition + word
 }
 
 // heldSummary is for messages that do not say how much was wanted.

@@ -38,7 +38,7 @@ var (
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower `IMAGES_PER_GPU` to 1", Told: "In your subclass of `Config` (2 by default); for detection also in the inference config.", Cost: "Slower"},
 		cause.Cure{Fix: "lower_resolution", Title: "Lower `IMAGE_MAX_DIM`", Told: "`IMAGE_MIN_DIM = 512`, `IMAGE_MAX_DIM = 512` (800 and 1024 by default; multiples of 64): a quarter of the pixels.", Cost: "Small objects"},
 		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller backbone, fewer regions, heads only", Told: "`BACKBONE = \"resnet50\"`, `TRAIN_ROIS_PER_IMAGE = 100`, and `layers=\"heads\"` in `train(...)`: frozen layers need no gradients.", Cost: "Perhaps accuracy"})
-	GPT2 = trainer("gpt-2-tensorflow", "GPT-2 (TensorFlow)", "text-training", []string{"gpt_2_simple/", "gpt-2-simple", "gpt2.finetune(", "gpt-2/src/", "gpt-2/train.py"},
+	GPT2 = trainer("gpt-2-tensorflow", "GPT-2 (TensorFlow)", "text-training", []string{"gpt_2_simple/", "gpt-2-simple", "gpt2.finetune(", "gpt-2/src/", "gpt-2/train.py", "{{node model/h"},
 		"Fine-tuning holds weights, gradients, Adam's two moments (16 bytes a parameter: 124M 2 GB, 355M 5.7 GB, 774M 12.4 GB, 1558M 25 GB) and the activations of 1024 tokens.",
 		[]string{"minimaxir/gpt-2-simple/gpt_2_simple/gpt_2.py", "nshepperd/gpt-2/train.py"},
 		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, batch 1", Told: "gpt-2-simple: `finetune(..., batch_size=1, use_memory_saving_gradients=True, only_train_transformer_layers=True, accumulate_gradients=1)` (the first needs TensorFlow 1); nshepperd's train.py: `--batch_size 1 --memory_saving_gradients --only_train_transformer_layers`.", Cost: "Slower"},

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // NoneKnown: no program is known by its lines, or none but the reader's own.
@@ -129,6 +130,14 @@ var NamedCards = []cause.Card{
 	},
 }
 
+// mlxSet: the command has an option, with that value where one is given.
+func mlxSet(name, value string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		s, ok := c.Setting(name)
+		return ok && (value == "" || s.Value == value)
+	}
+}
+
 // TrainingCard is about MLX in training; the card of a request says the rest.
 var TrainingCard = cause.Card{
 	ID: "mlx/training", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{"Train loss", "Consider pre-splitting your data", " lora.py --", "mlx_lm.lora", "mlx_lm/lora.py", "mlx_lm/tuner/", "mlx_vlm/lora.py"}, Unsaid: []string{"Resource limit"},
@@ -137,8 +146,10 @@ var TrainingCard = cause.Card{
 	Not:   "Swap: memory that the GPU works on stays in RAM.",
 	Cures: []cause.Cure{
 		{Fix: "lower_context", Title: "Lower `--max-seq-length`", Told: "Half of its present value (2048 by default), or split long samples: longer ones are cut.", Cost: "Long samples are cut"},
-		{Fix: "gradient_checkpointing", Title: "Add `--grad-checkpoint`, lower `--batch-size`", Told: "If it is not on yet; `--batch-size` at half of its present value (4 by default), down to 1.", Cost: "A third more time"},
-		{Fix: "use_lower_quant", Title: "Train fewer layers, on a 4-bit model", Told: "`--num-layers 8` (16 by default; `--lora-layers` in releases of 2024 and before), with a model whose name ends in `-4bit` (QLoRA); `--fine-tune-type lora`, if it is full.", Cost: "Perhaps quality"},
+		{Fix: "use_lora", If: mlxSet("fine_tune_type", "full"), Title: "Train a LoRA: `--fine-tune-type lora`", Told: "Full training holds the gradients and the optimizer's state of all weights beside them.", Cost: "For most purposes the same result"},
+		{Fix: "gradient_checkpointing", If: when.Not(mlxSet("grad_checkpoint", "")), Title: "Add `--grad-checkpoint`, lower `--batch-size`", Told: "`--batch-size` at half of its present value (4 by default), down to 1.", Cost: "A third more time"},
+		{Fix: "lower_batch_size", If: when.All(mlxSet("grad_checkpoint", ""), when.Not(mlxSet("batch_size", "1"))), Title: "Lower `--batch-size`", Told: "Half of its present value (4 by default), down to 1.", Cost: "More time"},
+		{Fix: "use_lower_quant", Title: "Train fewer layers, on a 4-bit model", Told: "`--num-layers 8` (16 by default; `--lora-layers` in releases of 2024 and before), with a model whose name ends in `-4bit` (QLoRA).", Cost: "Perhaps quality"},
 		{Fix: "close_other_apps", Title: "Quit other programs", Told: "Activity Monitor, Memory: browsers and other models share the RAM with the GPU.", Cost: "Free"},
 	},
 	Sources: []string{"mlx-lm/mlx_lm/lora.py", "mlx-lm/mlx_lm/LORA.md", "mlx/mlx/backend/metal/device.cpp"},
