@@ -81,7 +81,7 @@ func (p *page) causes(in *diagnose.Incident) {
 }
 
 // settled is how sure a cause is that needs no further test.
-const settled = 0.67
+const settled = 0.7
 
 // causeName is the cause's ID in words: what "oomdoc explain" takes, too.
 func causeName(c diagnose.Cause) string { return strings.ReplaceAll(c.ID, "_", " ") }

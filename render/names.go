@@ -55,8 +55,8 @@ func device(in *diagnose.Incident) string {
 
 // Probabilities from which a word holds.
 const (
-	nearlyCertain = 0.92
-	likely        = 0.67
+	nearlyCertain = 0.9
+	likely        = 0.7
 	perhaps       = 0.42
 )
 

@@ -119,7 +119,7 @@ type Open struct {
 }
 
 // settled is how sure a cause is that needs no further test.
-const settled = 0.67
+const settled = 0.7
 
 // Opens returns what the log leaves open: the kind of work where the advice
 // branches, and the cause where it is not sure.

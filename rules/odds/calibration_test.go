@@ -29,6 +29,6 @@ func TestCalibrated(t *testing.T) {
 	for first := 0.08; first <= 1; first += 0.01 {
 		stated(first)
 	}
-	assert.InDelta(t, 0.58, stated(0.7), 0.03, "clues look better than they are")
-	assert.InDelta(t, 0.95, stated(0.95), 0.015, "what is printed holds")
+	assert.InDelta(t, 0.61, stated(0.7), 0.03, "clues look better than they are")
+	assert.InDelta(t, 0.92, stated(0.95), 0.015, "what is printed mostly holds")
 }
