@@ -68,6 +68,8 @@ func Settled(c *ledger.Case, of string) bool {
 		return work == "text-inference"
 	case Pictures:
 		return slices.Contains(pictures, work)
+	case "Linux", "Windows", "Mac", "macOS":
+		return c.Reader.OS != ""
 	}
 	return of == Sound && work == "audio"
 }

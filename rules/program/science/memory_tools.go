@@ -140,7 +140,6 @@ var (
 			{Fix: "raise_memory_limit", Title: "Give the build more memory", Ways: []cause.Way{
 				{For: "A server", Text: "below 2 GB take the next size, or add swap; stop other services and containers while it builds"},
 				{For: "Docker Desktop", Text: "Settings, Resources, Memory: twice what stands there; WSL: `memory=` in .wslconfig, then `wsl --shutdown`"},
-				{For: "A box that builds add-ons (Home Assistant)", Text: "stop other add-ons, then try again"},
 			}, Told: "`docker info` prints what there is (Total Memory).", Cost: "Money, or RAM for other programs"},
 			{Fix: "add_swap", Title: "On a Linux server: add swap, then build again", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk, slow"},
 			do("lower_build_jobs", "Lower the memory of the step", "a longer build", "npm, webpack: `ENV NODE_OPTIONS=--max-old-space-size=1024`, well below the RAM; pip: `--no-cache-dir`, wheels instead of sources; make and cargo: `-j2`."),
