@@ -25,8 +25,7 @@ var Paddle = parser("paddle", nil,
 	text.On("CUDA failed with error out of memory", readCTranslate2), text.On("CUDAMiner::initEpoch", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "load"}, 600, 80, minerPattern)),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)),
-	// OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused.
-	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOTotal), text.On("[GPU] out of GPU resources", text.Fails(intelFailure)),
+	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOTotal), text.On("[GPU] out of GPU resources", text.Fails(intelFailure)), // OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused
 )
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
