@@ -63,9 +63,9 @@ var mindSporeCards = []cause.Card{{
 		{Fix: "half_precision", Title: "Load the weights in 16 bit", Kind: "python", Text: half, Cost: "none, as a rule; half of 32 bit"},
 		{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "If it is in 16 bit already: parameters times 2 bytes, and some GB for cache and work, have to stay below the pool.", Cost: "some quality"},
 		{Fix: "raise_gpu_memory_utilization", Title: "Check that no bound is set", Told: "`max_device_memory` (`set_context`) or `max_size` (`runtime.set_memory`) in the script holds the pool below the card: raise or remove it. A second process on the card lowers it too: `npu-smi info`.", Cost: "free"},
-		{Fix: "multi_gpu", Title: "Or split it over more cards", Told: "MindFormers: `model_parallel: 2` under `parallel_config`, started with `msrun` on two cards.", Cost: "needs the cards"},
+		{Fix: "multi_gpu", Title: "Or split it over more cards", Told: "MindFormers: `model_parallel: 2` under `parallel_config` and `--use_parallel True`, started by its `scripts/msrun_launcher.sh`.", Cost: "needs the cards"},
 	},
-	Sources: []string{mindPool, setMemory, "https://gitee.com/mindspore-lab/mindnlp", "https://github.com/candle-org/MindAct/issues/1761"},
+	Sources: []string{mindPool, setMemory, "https://gitee.com/mindspore-lab/mindnlp", "https://www.mindspore.cn/mindformers/docs/en/r1.7.0/guide/inference.html", "https://github.com/candle-org/MindAct/issues/1761"},
 }, {
 	ID: "mindspore/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"is more than total mem size", "memory isn't enough and alloc failed"},
 	Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.ContextTooLong, cause.Unknown, cause.OversizedAllocation},

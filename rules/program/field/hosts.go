@@ -126,9 +126,9 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "select_gpu", Title: "Leave out cards that are too small", Told: "A card or APU of 2 GB cannot mine Ethash since epoch 128, whatever is set; one of 4 GB not beyond about 375. In its place a coin or algorithm without a DAG.", Cost: "that card's hash rate"},
 				{Fix: "raise_memory_limit", Title: "AMD: let one buffer take the whole card", Told: "In the same window, before the miner starts:", Kind: "env", Text: "export GPU_MAX_HEAP_SIZE=100\nexport GPU_MAX_ALLOC_PERCENT=100\nexport GPU_SINGLE_ALLOC_PERCENT=100", Cost: "none"},
-				{Fix: "upgrade_version", Title: "Then update driver and miner", Told: "Old drivers stop at 4 GB for one buffer, whatever these variables say; a newer miner may split the DAG.", Cost: "half an hour"},
+				{Fix: "upgrade_version", Title: "Then update driver and miner", Told: "Old drivers stop at 4 GB for one buffer, whatever these variables say; ethminer built after March 2020 splits the DAG into two.", Cost: "half an hour"},
 			},
-			Sources: []string{"ethminer/libethash-cl/CLMiner.cpp", "https://github.com/ethereum-mining/ethminer/issues/1157", "https://github.com/ethereum-mining/ethminer/issues/1966", "https://github.com/ethereum/aleth/issues/2988"},
+			Sources: []string{"ethminer/libethash-cl/CLMiner.cpp", "https://github.com/ethereum-mining/ethminer/issues/1157", "https://github.com/ethereum-mining/ethminer/issues/1966", "https://github.com/ethereum-mining/ethminer/pull/1977", "https://github.com/ethereum-mining/ethminer/issues/2012", "https://github.com/ethereum/aleth/issues/2988"},
 		}, {
 			ID: "miner/dag", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Generating DAG"}, If: fitsAlone, Figures: besideDAG,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the DAG: {dag} of a card of {card}",
