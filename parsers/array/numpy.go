@@ -12,7 +12,7 @@ import (
 
 // NumPy reads NumPy and Python's MemoryError.
 var NumPy = parser("numpy", map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
-	text.On("Unable to allocate", readNumpy), text.On("std::bad_alloc", readBadAlloc), text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, text.NewPattern(`memoryallocationof(?<requested_bytes>\d{1,20})bytesfailed`))), text.On("MemoryError", readMemoryError),
+	text.On("Unable to allocate", readNumpy), text.On("std::bad_alloc", readBadAlloc), text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, text.NewPattern(`^memoryallocationof(?:(?<requested_bytes>\d{1,20})bytesfailed|(?:memoryallocationof){1,15}(?:(?<requested_bytes>\d{2,12}?)\k<requested_bytes>{1,15}bytesfailed|\d{2,40}bytesfailed))`))), text.On("MemoryError", readMemoryError),
 	text.On("[Errno 12] Cannot allocate memory", text.Fails(pythonMemory)), text.On("fork: Cannot allocate memory", text.Fails(pythonMemory)),
 )
 

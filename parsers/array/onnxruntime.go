@@ -12,7 +12,7 @@ var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit:
 	text.On("is smaller than requested bytes of", func(m text.Message) int {
 		return text.FailsIf(fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, 60, 60, arenaLimitPattern)(m)
 	}),
-	text.On("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", text.Fails(ortRefused)), text.On("CUDA failure 2: out of memory", text.Fails(ortRefused)),
+	text.On("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", text.Fails(ortRefused)), text.On("CUDA failure 2: out of memory", text.Unless(text.Fails(ortRefused), ofCNTK)), text.On("CUDNN failure", text.Unless(text.When(text.Fails(ortRefused), text.Behind("cudnn_status_alloc_failed;gpu=", 50)), ofCNTK)), // CNTK had the same macro before
 	text.On("8007000E", readDirectML),
 	// Triton's 64 MB CUDA pool is full, and it goes on.
 	text.On("falling back to pinned system memory", text.Notices("triton_pool_fallback", "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead. A larger pool: --cuda-memory-pool-byte-size 0:536870912.")),
@@ -21,6 +21,7 @@ var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit:
 })
 
 var (
+	ofCNTK            = text.Beside("abouttothrowexception", "msr::cntk", "exceptionoccurred:cu")
 	ortRefused        = fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Backend: "cuda"}
 	arenaPattern      = text.NewPattern(`ofsize(?<requested_bytes>\d{1,20})`)
 	arenaLimitPattern = text.NewPattern(`availablememoryof(?<free_bytes>\d{1,20})issmallerthanrequestedbytesof(?<requested_bytes>\d{1,20})`)

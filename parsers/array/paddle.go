@@ -5,28 +5,25 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
+// Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl, OpenVINO and MindSpore.
 var Paddle = parser("paddle", nil,
 	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 560, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
-	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), // Caffe, syncedmem.cpp
-	text.On("Cuda Runtime (out of memory)", readTensorRT),       // 8.2 and later
+	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), text.On("CUDA failure 2: out of memory", text.When(text.Fails(deviceFailure), ofCNTK)), text.On("cuDNN failure", text.When(text.When(text.Fails(deviceFailure), text.Behind("cudnn_status_alloc_failed;gpu=", 50)), ofCNTK)), text.On("Cuda Runtime (out of memory)", readTensorRT), // Caffe, syncedmem.cpp; 8.2 and later
 	text.On("Device memory is insufficient to use tactic", func(m text.Message) int {
 		if !m.Mentions("[e]", "cudaruntime(outofmemory)", "couldnotfindanyimplementation") {
 			m.Lookalike(fact.Lookalike{ID: "tactic_too_large", Title: "TensorRT's builder skips ways of computing that do not fit the card: warnings, and it goes on with others.", Advice: "Nothing is to be done if an engine comes out. If none does, the first error line says why; a smaller largest batch, input or output length of the engine leaves more ways."})
 		}
 		return m.End
 	}),
-	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
-	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
+	text.On("allocate: 2 (out of memory)", readTensorRT), text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)), // up to 8.0; CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
+	// MindSpore's mem_dynamic_allocator.cc, device actors and ascend_memory_adapter.cc; "MOC" was "HBM" at first.
+	text.On("is more than total mem size", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 220, 60, text.NewPattern(`totalusedmemstatistics:(?<allocated_bytes>\d{1,16})plus(?:totalusedbyeventmemstatistics:\d{1,16}andplus)?allocsize:(?<requested_bytes>\d{1,16})ismorethantotalmemsize:(?<limit_bytes>\d{1,16})`))), text.On("memory isn't enough and alloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 16, 320, text.NewPattern(`device\(id:(?<device>\d{1,3})\)memoryisn'tenoughandallocfailed(?:,kernelname:.{1,240}?,allocsize:(?<requested_bytes>\d{1,16})b)?`))), text.On("Malloc device memory failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, text.NewPattern(`mallocdevicememoryfailed,(?:size\[(?<requested_bytes>\d{1,16})\],ret\[\d{1,10}\],device(?<device>\d{1,3})(?:available(?:hbm|moc)size:(?<total_bytes>\d{1,16})freesize:(?<free_bytes>\d{1,16}))?|freememorysizeislessthanhalfoftotalmemorysize\.?device(?<device>\d{1,3})device(?:hbm|moc)totalsize:(?<total_bytes>\d{1,16})device(?:hbm|moc)freesize:(?<free_bytes>\d{1,16}))`))),
 	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)), text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))), text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
-	text.On("CUDA failed with error out of memory", readCTranslate2), text.On("CUDAMiner::initEpoch", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "load"}, 600, 80, minerPattern)),
-	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
-	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)),
-	// OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused.
-	text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOTotal), text.On("[GPU] out of GPU resources", text.Fails(intelFailure)),
+	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)) /* spconv */, text.On("CUDA failed with error out of memory", readCTranslate2), text.On("CUDAMiner::initEpoch", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "load"}, 600, 80, minerPattern)),
+	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 300, 1200, openCLPattern)), text.On("Exceeded max size of memory object allocation", openVINOBuffer), text.On("[GPU] Exceeded max size of memory allocation", openVINOTotal), text.On("[GPU] out of GPU resources", text.Fails(intelFailure)), // OpenVINO's ocl_engine.cpp: one buffer, all together, and what OpenCL refused
 )
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}

@@ -181,8 +181,7 @@ var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,
 // of the last. A try of another size is a new start; the last one ended the program.
 func foldPoolSearch(f *fact.Facts) {
 	kept := f.Failures[:0]
-	best, tried := -1, false
-	var last int64
+	best, tried, last := -1, false, int64(0)
 	for _, x := range f.Failures {
 		if x.Kind != fact.TFStart {
 			kept = append(kept, x)
@@ -198,6 +197,8 @@ func foldPoolSearch(f *fact.Facts) {
 		switch {
 		case best < 0:
 			kept, best = append(kept, x), len(kept)
+		case step == 1: // no search, whose tries get smaller
+			kept[best], f.Facts = x, append(f.Facts, fact.Fact{Name: "pool_repeated", Size: x.Figures.Requested, Text: x.Message, Line: x.Line})
 		case step < 0.88 || step > 0.92:
 			kept[best] = x
 		}

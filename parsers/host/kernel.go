@@ -59,12 +59,12 @@ var kernelWordings = slices.Concat(
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9", "error: Killed (program"),
 	// launchd's account of a service.
 	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"), text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
-	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", "Terminated due to memory pressure", "terminated for exceeding jetsam memory limits", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing largest compressed process with pid"), // the last: xnu's kern_memorystatus.c
+	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", "Terminated due to memory pressure", "terminated for exceeding jetsam memory limits", `"reason" : "per-process-limit"`, `"reason" : "vm-pageshortage"`, "low swap: killing", "low swap: suspending pid", "low swap: throttling pid", "killing largest compressed process", "low swap: failed to create swapfile", "vnode_setsize for swap files failed", "triggering no paging space action", "] due to swap exhaustion"), // from the swap on: xnu's kern_memorystatus.c, kern_proc.c and vm_compressor_backing_store.c
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),
 	text.OnAny(text.Fails(shellKilled), "interrupted by signal 9", "[Process completed (signal 9)", "code=killed, status=9", "terminated with signal SIGKILL", "SIGKILL: kill",
 		"Signals.SIGKILL: 9", "Negsignal.SIGKILL", "returncode -9", "exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9", "died through signal KILL", "waitpid returned 9", "signal (9): Killed", "EXIT CODE: 9 =", "KILLED BY SIGNAL: 9 ("), // the last two are the frame of MPICH and Intel MPI
 	text.OnAny(readExitCode, "exit code 137", "exit code: 137", "Exited (137)", "exited with code 137", "exit status 137", "returncode 137", "ExitCode 137", "status of 137(SIGKILL)", "npm ERR! code 137", "npm error code 137",
-		"exitcode: 137", "rc=137", "Exit status: 137", "Exit code is 137", "errno 137"),
+		"exitcode: 137", `"exitCode": 137`, "rc=137", "Exit status: 137", "Exit code is 137", "errno 137"),
 	// Colab and Kaggle say that it was memory.
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}),
 		"crashed after using all available RAM", "tried to allocate more memory than is available"),

@@ -19,7 +19,7 @@ var explainedCode = text.NewPattern(`137\)?(?:means|indicates|isusually|typicall
 // OOMKilled is false got from a person.
 func readExitCode(m text.Message) int {
 	s := m.Log.Squeezed()
-	if _, _, after, _ := m.Log.Around(m.At, m.End); after != "" && after[0] >= '0' && after[0] <= '9' || m.Mentions(`oomkilled":false`, `oomkilled:false`, "failedlivenessprobe") {
+	if _, _, after, _ := m.Log.Around(m.At, m.End); after != "" && after[0] >= '0' && after[0] <= '9' || m.Mentions(`oomkilled":false`, `oomkilled:false`, "failedlivenessprobe") || s[m.At] == '"' && m.Mentions(`oomkilled":`) {
 		return m.End
 	}
 	if m.Find(explainedCode, 60).Ok() || m.Precedes("c", 1) && strings.HasPrefix(s[m.At:], "rc=") {

@@ -284,8 +284,7 @@ func mpsBuffer(f *fact.Facts, l *text.Log, at int) int {
 	return r.end
 }
 
-// bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for the managed
-// memory of paged optimizers, behind the path of the build machine.
+// bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for paged optimizers.
 var bitsAndBytesFile = text.NewPattern(`^erroroutofmemoryatline\d+infile[^"]{0,240}?(?:ops\.cu|pythoninterface\.c(?:pp)?)`)
 
 // rawCUDA reads what has no figures.
@@ -319,10 +318,12 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		}
 		x.Kind = fact.CUDAError
 	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm", "CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation", "insufficient resources when calling `cusparse":
-		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") || strings.Contains(before, "cublasfailure3:") {
-			return end // TensorFlow and Rust: see tensorflow.go and rust.go
+		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") || strings.Contains(s[max(at-14, 0):at], "failure") {
+			return end // TensorFlow, Rust, ONNX Runtime and CNTK: see there
 		}
 		x.Kind, x.Weak = fact.CUDAHandle, word == "CUBLAS_STATUS_NOT_INITIALIZED" || strings.HasPrefix(word, "unable")
+		near := s[max(at-60, 0):min(end+40, len(s))] // the libraries' own code, which any program prints
+		x.Framework = map[bool]string{true: "pytorch", false: "other"}[l.Mentions("torch") || l.Mentions(".py\"") || strings.Contains(near, "error:cudnn_status") || strings.Contains(near, "error:cublas_status") || strings.Contains(near, "runtimeerror:") || !strings.HasPrefix(word, "CU")]
 	case "NVML_SUCCESS == r":
 		if !strings.Contains(s[at:min(at+120, len(s))], "cudacachingallocator") {
 			return end

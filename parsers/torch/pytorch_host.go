@@ -16,13 +16,13 @@ var HostPyTorch = text.Parser{
 var hostPyTorchFailures = slices.Concat(
 	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(&data"),
 	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "failed with errno=1455", "(error code: 1455)", "(DOS error/errno=1455)", "Errno 1455]", "error msg: The paging file is too small"),
+	text.OnAny(text.When(commitLimit, text.Before("virtualalloc", 60), text.Before("mapview", 60), text.Before("filemapping", 60), text.Before("createprocess", 60), text.Before("heapalloc", 60), text.Before("loadlibrary", 60)), "failed: 1455", "failed 1455", "with error 1455", "error code 1455"), // a bare number may count failed tests
 	text.OnAny(text.Unless(text.When(commitLimit, text.Before(":", 1), text.Beside("dllloadfailed", "error1455", "errno=1455")), text.Before("returnedcode1455:", 20)), pagingFileWords...),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed", "background worker is 6 feet under", "If there is none then your RAM was full"),
 	text.OnAny(text.FailsAlone(fact.Failure{Kind: fact.RankKilled, Framework: "pytorch", Backend: "cpu", Weak: true}), // its line names the rank and its process
-		"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9"),
-	text.OnAny(mmapRefused, "unable to mmap"),
+		"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9"), text.OnAny(mmapRefused, "unable to mmap"),
 )
 
 // pagingFileWords are Windows' message of error 1455 in its languages, for programs

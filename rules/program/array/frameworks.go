@@ -24,7 +24,7 @@ var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Numbers: []explain.Reading{calls.ReadsSquare},
 	Clues:   clues,
-	Cards:   slices.Concat(calls.BareCalls(), local.DriverCards, local.RuntimeCards, local.OpenCLCards, local.ForkCards, local.NamedCards, local.HostCards, calls.ShapeCards, bareCards, calls.MemoryErrorCards),
+	Cards:   slices.Concat(calls.BareCalls(), local.LibraryCards, local.DriverCards, local.RuntimeCards, local.OpenCLCards, local.ForkCards, local.NamedCards, local.HostCards, calls.ShapeCards, bareCards, calls.MemoryErrorCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {

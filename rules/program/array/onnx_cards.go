@@ -22,7 +22,7 @@ var (
 // onnxRestCards hold where none above does.
 var onnxRestCards = []cause.Card{
 	{
-		ID: "onnxruntime/directml", Kinds: []fact.Kind{fact.ORTDevice}, Unsaid: []string{"CUDA failure 2", "CUBLAS failure 3"},
+		ID: "onnxruntime/directml", Kinds: []fact.Kind{fact.ORTDevice}, Unsaid: []string{"CUDA failure 2", "CUBLAS failure 3", "CUDNN failure"},
 		Headline: "was refused memory by DirectML[[ while it {doing}]]",
 		Means:    "DirectML is the Windows interface to cards of any maker; 8007000E is the Windows code for \"out of memory\". It says neither how much nor which memory. {stage} Either the card's memory is full, or what Windows may promise of RAM and page file together (\"Committed\").",
 		Figures:  directFigures,

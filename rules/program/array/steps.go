@@ -65,7 +65,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(calls.TensorFlowFirst, startCards, beyondCards, crowdedCards, madeCards, denseCards, tensorFlowCards, tensorFlowRestCards),
+	Cards:  slices.Concat(calls.TensorFlowFirst, startCards, local.PoolCards, beyondCards, crowdedCards, madeCards, denseCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.

@@ -249,7 +249,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart},
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not take its pool at the start: something else probably holds the card",
-		Means: "At its start TensorFlow takes nearly all that is free in one request, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has probably taken memory: a notebook's kernel, an earlier run, several processes started at once, or the desktop on a small card. TensorFlow may have continued with a smaller pool.",
+		Means: "At its start TensorFlow takes nearly all that is free in one request, and retries with a tenth less each time: falling sizes are that, not your model's need. The driver refused, so another process has probably taken memory: a notebook's kernel, an earlier run, several processes started at once, or the desktop on a small card. TensorFlow may have continued with a smaller pool.",
 		Not:   "A smaller batch or model: it does not change this request.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,

@@ -15,7 +15,7 @@ import (
 // Cargo is a build of Rust sources.
 var Cargo = program.Program{
 	Name: "cargo", Shown: "rustc", Work: "build", Edits: "flags", Language: "other",
-	Proofs:   []string{"cargo build", "cargo test", "cargo install", "cargo run", "rustc-LLVM ERROR", "LLVM ERROR: out of memory"},
+	Proofs:   []string{"cargo build", "cargo install", "rustc-LLVM ERROR", "LLVM ERROR: out of memory"},
 	Commands: []string{"rustup"},
 	Beside:   map[string][]string{"LLVM ERROR: out of memory": {"could not compile"}},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_build_jobs", "add_swap", "upgrade_version", "raise_memory_limit")},

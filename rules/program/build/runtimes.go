@@ -96,10 +96,11 @@ var (
 	}
 	Go = program.Program{
 		Name: "go", Shown: "The Go program", Edits: "flags", Language: "other",
-		Proofs:   []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: "},
+		Proofs:   []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)", "runtime.mallocgc(", "fatal error: runtime: ", "runtime.(*mcache)", "runtime: out of memory: cannot allocate", "fatal error: out of memory"},
+		Beside:   map[string][]string{"fatal error: out of memory": {"runtime stack:", "runtime.throw("}},
 		Remedies: map[string][]cause.Remedy{cause.HostMemory: {{Fix: "raise_memory_limit", Fit: cause.Cures}, {Fix: "add_swap", Fit: cause.MayHelp}}},
 		Useless:  map[string]func(*ledger.Case) string{"add_swap": ofLinux("add_swap"), "close_other_apps": ofLinux("close_other_apps")},
-		Cards: []cause.Card{goCompiler, {
+		Cards: []cause.Card{goNarrow, goCompiler, {
 			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
 			Cause: cause.HostMemory, Weight: cause.Decisive, Figures: goHeap,
 			Headline: "was refused memory by the system[[: {asked}]]",
@@ -139,6 +140,28 @@ func ofLinux(id string) func(*ledger.Case) string {
 var bsdLimit = cause.Cure{
 	If: onBSD, Fix: "raise_memory_limit", Title: "Raise the limit on data", Kind: "shell", Text: "ulimit -d; ulimit -d unlimited",
 	Told: "In the shell that starts it; the first prints today's limit in KiB. It goes up to the hard limit of the login class: `datasize` in /etc/login.conf (then log in again). If it is unlimited, RAM and swap were full: `top`.", Cost: "None",
+}
+
+// goNarrow is a program of 32 bit: its frames are in the runtime's own assembly.
+var goNarrow = cause.Card{
+	ID: "go/32-bit", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc}, Said: []string{"asm_386.s", "asm_arm.s", "asm_mipsx.s"}, Unsaid: []string{"errno=1455"},
+	Cause: cause.HostMemory, Weight: cause.Strong,
+	Headline: "was refused memory: it is a 32-bit build, which ends at 2 to 4 GB",
+	Means:    "The trace names Go's assembly for 32 bit, and such a program can address 2 GB on Windows and about 3 on Linux, however much RAM there is.[[ It held {held} by its own count.]] What needs less may still be refused on a small machine or in a container.",
+	Not:      "More RAM, swap or page file: one process cannot use them.",
+	Cures: []cause.Cure{
+		{Fix: "upgrade_version", Title: "Use the 64-bit build", Told: "`go version -m PROGRAM` shows GOARCH; a 32-bit system or Raspberry Pi OS needs a 64-bit system first. In a CI build: a 64-bit Go makes 32-bit programs too, with `GOARCH=386`.", Cost: "a new download"},
+		{Fix: "lower_build_jobs", Title: "A build or tests: one package at a time", Told: "`go build -p 1` and `go test -p 1`, with your own arguments.", Cost: "a longer build"},
+		{Fix: "lower_mem_fraction", Title: "If it has to be 32 bit: collect garbage earlier", Told: "`GOGC=50`, smaller caches (the program's own option), fewer workers.", Cost: "processor time"},
+	},
+	Figures: func(c *ledger.Case) map[string]string {
+		held := ""
+		if n := ledger.SizeOf(c.F().ProcessUsed); n > 0 {
+			held = units.Amount(n)
+		}
+		return map[string]string{"held": held}
+	},
+	Sources: []string{"go/src/runtime/asm_386.s", "go/src/runtime/malloc.go", "https://learn.microsoft.com/en-us/windows/win32/memory/memory-limits-for-windows-releases", "https://github.com/ethereum/go-ethereum/issues/15162"},
 }
 
 // goCompiler is the compiler of Go, which is a Go program itself.

@@ -119,6 +119,17 @@ var (
 
 	Miner = of(program.Program{
 		Cards: []cause.Card{{
+			ID: "miner/one-buffer", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory}, Said: []string{"CL_INVALID_BUFFER_SIZE", "clCreateBuffer(-61)"},
+			Among: []string{cause.ModelTooLarge, cause.OversizedAllocation, cause.BatchTooLarge, cause.Unknown}, Headline: "wants a larger buffer than the card's driver gives in one piece",
+			Means: "Code -61 is not about what is free: the DAG has to be one buffer, and drivers for OpenCL allow a quarter or half of the card's memory for one unless told otherwise. The DAG has 1 GiB at epoch 0 (block 0, as in a benchmark) and 8 MiB more with each epoch: more than 2 GiB from epoch 128 on, more than 4 from 384.",
+			Not:   "The page file, or closing programs: the driver's own bound refused.",
+			Cures: []cause.Cure{
+				{Fix: "select_gpu", Title: "Leave out cards that are too small", Told: "A card or APU of 2 GB cannot mine Ethash since epoch 128, whatever is set; one of 4 GB not beyond about 375. In its place a coin or algorithm without a DAG.", Cost: "that card's hash rate"},
+				{Fix: "raise_memory_limit", Title: "AMD: let one buffer take the whole card", Told: "In the same window, before the miner starts:", Kind: "env", Text: "export GPU_MAX_HEAP_SIZE=100\nexport GPU_MAX_ALLOC_PERCENT=100\nexport GPU_SINGLE_ALLOC_PERCENT=100", Cost: "none"},
+				{Fix: "upgrade_version", Title: "Then update driver and miner", Told: "Old drivers stop at 4 GB for one buffer, whatever these variables say; ethminer built after March 2020 splits the DAG into two.", Cost: "half an hour"},
+			},
+			Sources: []string{"ethminer/libethash-cl/CLMiner.cpp", "https://github.com/ethereum-mining/ethminer/issues/1157", "https://github.com/ethereum-mining/ethminer/issues/1966", "https://github.com/ethereum-mining/ethminer/pull/1977", "https://github.com/ethereum-mining/ethminer/issues/2012", "https://github.com/ethereum/aleth/issues/2988"},
+		}, {
 			ID: "miner/dag", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Generating DAG"}, If: fitsAlone, Figures: besideDAG,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the DAG: {dag} of a card of {card}",
 			Means:   "The DAG with its cache takes {dag} and has to lie on the card whole. The card has {card}, so {rest} remains for display, driver and the miner's own buffers, which take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards.",
@@ -127,7 +138,7 @@ var (
 			Sources: []string{"ethminer/libethash-cuda/CUDAMiner.cpp"},
 		}},
 		Name: "miner", Shown: "The miner", Work: "data", Edits: "flags", Language: "other",
-		Proofs: []string{"ethminer", "Generating DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "eth::CUDAMiner::", "lolMiner", "teamredminer", "gminer"},
+		Proofs: []string{"ethminer", "Generating DAG", "Creating DAG buffer", "big buffer for the DAG", "allocate the DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "eth::CUDAMiner::", "lolMiner", "teamredminer", "gminer"},
 		Titles: map[string]string{"use_smaller_model": "Mine a coin or algorithm with a smaller DAG", "raise_pagefile": "Windows: enlarge the page file to the sum of all cards", "close_other_apps": "Close everything else on the card", "select_gpu": "Leave the small card out"},
 		Costs:  map[string]string{"use_smaller_model": "Another coin.", "close_other_apps": "None.", "select_gpu": "That card's hash rate."},
 		Steps: steps{

@@ -151,8 +151,20 @@ var ramCards = []cause.Card{
 		Sources: []string{"https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-", "https://learn.microsoft.com/en-us/windows/win32/memory/working-set"},
 	},
 	{
+		ID: "rest/pod-error", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Reason: Error", `"reason": "Error"`}, Unsaid: []string{"OOMKilled"}, If: podded,
+		Cause: cause.HostMemory, Weight: cause.Likely, Headline: "reports a container that got signal 9 (137), with the reason Error, not OOMKilled",
+		Means: "A kill at the container's own memory limit would read OOMKilled, so that limit is most likely not the reason. What else sends signal 9: the kubelet after a failed liveness or startup probe, or when a stop took longer than its grace period; and the kernel, where the node itself was out of RAM.",
+		Not:   "A larger memory limit, unless the node's kernel log names this container.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Read who sent it", Told: "The events name a failed probe or an eviction; they are kept for an hour by default. On the node, as root: `dmesg -T | grep -iE 'oom|killed process'`.", Kind: "shell", Text: "kubectl get events --all-namespaces --sort-by=.lastTimestamp | grep -iE 'unhealthy|killing|evict'\nkubectl logs POD --previous", Cost: "free"},
+			{Fix: "upgrade_version", Title: "If a probe failed: give it more time", Told: "A `startupProbe` (`failureThreshold: 60`, `periodSeconds: 10`) for a slow start; a longer `timeoutSeconds` where it starts a shell or script (1 second by default), as one does that fails with ExecSync in the node's log.", Cost: "a hung container is found later"},
+			{Fix: "close_other_apps", Title: "If the node was out of RAM: request what the pods use", Told: "`kubectl top node; kubectl top pod --all-namespaces` shows it. With `resources.requests.memory` as large as the use, the scheduler does not fill the node further than it goes.", Cost: "fewer pods on each node"},
+		},
+		Sources: []string{"containerd/internal/cri/server/helpers.go", "https://github.com/kubernetes/kubernetes/issues/122256", "https://github.com/kubernetes/kubernetes/issues/125639", "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/"},
+	},
+	{
 		ID: "rest/pod", Kinds: []fact.Kind{fact.ShellKilled}, If: podded,
-		Cause: cause.HostMemory, Weight: cause.Likely, Headline: "was killed in its pod (exit code 137)",
+		Cause: cause.HostMemory, Weight: cause.Likely, Headline: "reports a container that was killed (exit code 137)",
 		Means: "137 is signal 9. In a pod that is nearly always its memory limit; `kubectl describe pod` then says `OOMKilled` under \"Last State\". Another reason there (a failed probe, an eviction) is another matter.",
 		Not:   "Swap, a larger node, more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{

@@ -1,6 +1,8 @@
 package science
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -81,7 +83,33 @@ var lightgbmCards = []cause.Card{
 	},
 }
 
+// caughtBefore: a refusal that the program caught and printed stands above the one
+// that ended it, whose line names the exception.
+func caughtBefore(c *ledger.Case) bool {
+	caught := 0
+	for _, x := range c.Facts.Failures {
+		if x.Kind == fact.RMMAlloc && strings.HasPrefix(strings.TrimSpace(x.Message), "std::bad_alloc") {
+			caught = x.Line
+		} else if x.Kind == fact.RMMAlloc && caught > 0 && x.Line > caught+1 && strings.Contains(x.Message, "MemoryError: std::bad_alloc") {
+			return true
+		}
+	}
+	return false
+}
+
 var rapidsCards = []cause.Card{
+	{
+		ID: "rapids/kept-exception", Kinds: []fact.Kind{fact.RMMAlloc}, If: caughtBefore,
+		Cause: cause.RetainedMemory, Weight: cause.Decisive, Headline: "failed again after a refusal that the program had caught",
+		Means: "A first refusal was caught and printed, the program went on, and then this call was refused as well. An exception holds the frames of its traceback, and these hold every table that the failed function had made; while something still refers to it (a variable, a list of errors, a worker's report), all of that stays in the pool.",
+		Not:   "Reading fewer columns in the call that failed last: what is kept is of the first.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "Keep the message, not the exception", Told: "`big_step` is the call that you retry. Go on behind the block, not in it:", Kind: "python", Text: "import gc\n\ntry:\n    big_step()\nexcept MemoryError as e:\n    message = str(e)   # and nothing else of e\ngc.collect()", Cost: "none"},
+			{Fix: "stream_dataset", Title: "Make the first step smaller", Told: "It did not fit in the first place: parts of the rows, fewer columns, smaller types.", Cost: "some rewriting"},
+			{Fix: "restart_session", Title: "A Dask worker: restart it after such an error", Told: "`client.restart()`: the scheduler may keep the exception with its traceback.", Cost: "its results are lost"},
+		},
+		Sources: []string{"https://github.com/NVIDIA/cudf/issues/9232", "https://github.com/rapidsai/dask-cuda/issues/725", "https://docs.python.org/3/reference/compound_stmts.html#the-try-statement"}, Solved: 1,
+	},
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "reached the maximum of its memory pool (RMM)",

@@ -158,11 +158,25 @@ var mxnetCards = []cause.Card{trainingCard("mxnet/card", "was refused memory on 
 	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Cost: "none", Told: "MXNet runs ahead of Python: use `loss.asscalar()` (or `mx.nd.waitall()` every few steps) instead of summing arrays. Inputs of many sizes: `MXNET_GPU_MEM_POOL_TYPE=Round` before the start."},
 	"mxnet/src/storage/pooled_storage_manager.h", "mxnet/docs/static_site/src/pages/api/faq/env_var.md")}
 
-var caffeCards = []cause.Card{trainingCard("caffe/card", "was refused memory on the card",
+var caffeCards = []cause.Card{caffeApplied, trainingCard("caffe/card", "was refused memory on the card",
 	"Caffe allocates the blobs of the whole net: training and test net together, each with its own batch size. \"error == cudaSuccess (2 vs. 0)\" is the driver's refusal, without a size.",
 	cause.Cure{Fix: "lower_batch_size", Title: "Lower `batch_size` in both data layers", Cost: "none with iter_size", Told: "In train_val.prototxt, also the one with `phase: TEST`; `iter_size: 4` in solver.prototxt with a quarter of the batch gives the same gradient. Using a net: lower the first `dim` of the input (deploy.prototxt), or `net.blobs['data'].reshape(1, ...)`."},
 	cause.Cure{Fix: "lower_resolution", Title: "Use smaller inputs", Cost: "detail", Told: "`crop_size`, or the last two `dim` of the input; Faster R-CNN: `scales` and `max_size` of its configuration; OpenPose: `--net_resolution 320x176`."},
 	"caffe/src/caffe/syncedmem.cpp", "caffe/src/caffe/proto/caffe.proto")}
+
+// caffeApplied is about a net that is used on a picture.
+var caffeApplied = cause.Card{
+	ID: "caffe/applied", Kinds: ofCard, Said: []string{"demo.py", "estimate_pose", "classify.py", "net.forward(", "deploy.prototxt"}, Unsaid: []string{"solver.cpp", "solver.prototxt", "caffe train", "train_net.py", "train_val.prototxt", "net.blobs['data'].reshape("},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room on the card for a net and this picture",
+	Means: "A fully convolutional net makes its blobs as large as the picture that it gets: twice the width and height is four times the memory, for every layer. The driver's refusal (\"2 vs. 0\") has no size, and the weights are small beside that.",
+	Not:   "Settings of the training (`batch_size` in train_val.prototxt, `iter_size`): nothing is trained here.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Scale the picture down before", Cost: "detail", Kind: "shell", Text: "python -c \"from PIL import Image; im = Image.open('image.png'); im.resize((im.width // 2, im.height // 2)).save('small.png')\"   # your own picture", Told: "Or by the script's option for scale or size; several scales one after another, not at once."},
+		{Fix: "kill_stale_process", Title: "Check what else uses the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi", Told: "If it is full before the start, end what holds it."},
+		{Fix: "cpu_offload", Title: "Or run it on the CPU", Cost: "slower by far", Told: "`caffe.set_mode_cpu()` in place of `caffe.set_mode_gpu()` in the script, or its own option for that."},
+	},
+	Sources: []string{"caffe/src/caffe/syncedmem.cpp", "caffe/python/caffe/_caffe.cpp", "https://github.com/eldar/deepcut-cnn/issues/19"},
+}
 
 // boostHost: XGBoost was refused the computer's RAM.
 var boostHost = cause.Card{

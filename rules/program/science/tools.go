@@ -205,7 +205,7 @@ var Java = program.Program{
 var Build = program.Program{
 	Name: "build", Shown: "The build", Work: "build", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"flash-attention/setup.py": "MAX_JOBS NVCC_THREADS", "flash-attention/README.md": "--no-build-isolation", "cmake/Help/manual/cmake.1.rst": "--build --parallel CMAKE_BUILD_PARALLEL_LEVEL"},
-	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CXX object", "Building CUDA object"},
+	Proofs:   []string{"Building wheel for", "ninja: build stopped", "Failed building wheel", "error: command '/usr/bin/nvcc'", "Building CUDA object"},
 	Titles:   map[string]string{"upgrade_version": "Install a prebuilt wheel"},
 	Costs:    map[string]string{"upgrade_version": "None, if there is one for your versions."},
 	Beside:   map[string][]string{"Building wheel for": {"still running"}},

@@ -100,10 +100,10 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	},
 	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory when cuBLAS allocated its workspace",
-		Means: "cuBLAS, the matrix library, needs a few MiB to a few hundred of its own and did not get them, so the card was most likely full already. The message does not say who filled it: this program (its weights, or a batch) or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory when {library} allocated its workspace",
+		Means: "{library}, NVIDIA's library {work}, needs a few MiB to a few hundred of its own and did not get them, so the card was most likely full already. The message does not say who filled it: this program (its weights, or a batch) or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
 		Not:   "Reinstalling CUDA, usually.",
-		Later: cures.Kept, Figures: cures.Scene,
+		Later: cures.Kept, Figures: libraryFigures,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.LookFirst, cures.HalveStep, cures.OtherCard,
 		},
@@ -277,6 +277,16 @@ func twins(c *ledger.Case) map[string]string {
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and beside it lies " + c.Others.String() + " more, about what another rank with the same model takes. So both put their copy on GPU 0"
 		out["idle"] = "Then another card is idle."
+	}
+	return out
+}
+
+// libraryFigures name the library that was refused its workspace.
+func libraryFigures(c *ledger.Case) map[string]string {
+	out := cures.Scene(c)
+	out["library"], out["work"] = "cuBLAS", "for matrices"
+	if c.Contains("cudnn") {
+		out["library"], out["work"] = "cuDNN", "for convolutions"
 	}
 	return out
 }

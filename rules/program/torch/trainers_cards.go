@@ -143,9 +143,8 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Unsaid: ranks.MakesState, If: when.All(ownCard, when.Not(cures.CutInLoading)), Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in training on several cards",
-		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in training on several cards",
+		Means: "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard with ZeRO-3; if that is on, add offload", Told: "In your YAML; ds_z3_offload_config.json puts optimizer and weights into system memory (RAM).", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Slower steps."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size of each card", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},
@@ -183,9 +182,8 @@ var axolotlCards = []cause.Card{
 	},
 	{
 		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Unsaid: ranks.MakesState, If: ownCard, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in training on several cards",
-		Means:    "Each card holds its share of the training state[[ ({full} for {model}, before it is shared)]] and a whole micro-batch of `sequence_len` tokens; with `sample_packing` every row is full. More cards shrink the state only, and that only with ZeRO-3 or FSDP.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in training on several cards",
+		Means: "Each card holds its share of the training state[[ ({full} for {model}, before it is shared)]] and a whole micro-batch of `sequence_len` tokens; with `sample_packing` every row is full. More cards shrink the state only, and that only with ZeRO-3 or FSDP.",
 		Cures: []cause.Cure{
 			loosePieces,
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower micro_batch_size, turn on gradient checkpointing", Steps: batchLines("gradient_checkpointing: true\nmicro_batch_size"), Cost: "Slower; nearly the same result."},

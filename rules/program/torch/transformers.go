@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -148,8 +149,8 @@ var (
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
 		Edits: "code", Language: "python", Script: "deepspeed-script",
-		Cards:  slices.Concat(engine.DeepSpeedServing, deepspeedCards),
-		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
+		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, deepspeedCards),
+		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/", "TorchBackend in DeepSpeed"},
 		Like:   []*program.Program{&Transformers},
 	}
 	Accelerate = program.Program{

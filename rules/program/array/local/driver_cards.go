@@ -24,6 +24,22 @@ var (
 	lessInput = cause.Cure{Fix: "lower_batch_size", If: when.Not(compiling), Title: "Use a smaller input or batch", Cost: "detail, or more calls", Told: "Half the length, or half the width and height: scores of attention then take a quarter."}
 )
 
+// LibraryCards are about NVIDIA's libraries under a program that is not known.
+var LibraryCards = []cause.Card{{
+	ID: "other/library-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool {
+		return c.Failure.Framework == "other" && NoneKnown(c) && c.Contains("alloc_failed")
+	},
+	Among: append([]string{cause.ContextTooLong, cause.HostMemory}, anyOfCard...), Headline: "found no room on the card for the workspace of NVIDIA's library",
+	Means: "cuBLAS (matrices) and cuDNN (convolutions) need a few MiB to some hundred of their own for a handle or an algorithm, and got none: the card was full already. Who filled it, this program or another, the message does not say.",
+	Not:   "Reinstalling CUDA, usually.",
+	Cures: []cause.Cure{
+		ofWhom,
+		{Fix: "lower_batch_size", Title: "Give it less to do at a time", Told: "Half the batch, or half the width and height of an image; by the program's own option.", Cost: "slower, or less detail"},
+		hideOthers,
+	},
+	Sources: []string{"https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-graph-library.html", "https://docs.nvidia.com/cuda/cublas/#cublasstatus-t"},
+}}
+
 // DriverCards are about programs that are known by their library or by the words
 // of its refusal.
 var DriverCards = []cause.Card{

@@ -11,7 +11,7 @@ import (
 )
 
 // MacOS is what macOS and iOS say when they end a process.
-var MacOS = slices.Concat(macFullCards, append(
+var MacOS = slices.Concat(macSwapCards, macFullCards, append(
 	onMac(limit("macos/killed", []fact.Kind{fact.ShellKilled}, cause.Strong,
 		"ended the process with signal 9, most likely for RAM",
 		"The process got signal 9 and could print no error of its own. Usually RAM and swap were used up, for instance because the disk has no room for more swap. An unsigned program (which is killed right at its start) or `kill -9` looks the same. On Apple silicon GPU memory is the same RAM.",
@@ -68,6 +68,41 @@ var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Stron
 	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
 	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "Find what it holds with Instruments", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations. A jump is one large load (images decoded at full size, files read whole); a climb is something that is kept.", Cost: "Some rewriting"},
 	cause.Cure{Fix: "raise_memory_limit", Title: "On iOS, request the larger memory limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
+
+// swapWords are the kernel's own where swap is used up.
+var swapWords = []string{"low swap: killing", "low swap: suspending pid", "low swap: throttling pid", "largest compressed process", "no paging space action", "] due to swap exhaustion"}
+
+// macSwapCards: what xnu's log says of swap. Its action pauses or ends one process
+// that has more than half of all compressed memory, or else asks those that can.
+var macSwapCards = []cause.Card{
+	{
+		ID: "macos/swap-disk", Kinds: []fact.Kind{fact.AppleKill}, Said: []string{"low swap: failed to create swapfile", "vnode_setsize for swap files failed"},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of swap: the disk has no room for another swap file",
+		Means:    "RAM is full, and the kernel could not make its next swap file; error 28 beside it means that the disk is full. It then ends or pauses programs (\"no paging space action\"), so one that vanished or froze at that time need not have had a fault of its own.",
+		Not:      "Making a swap file by hand: macOS makes its own, where the disk has room.",
+		Cures: []cause.Cure{
+			{Fix: "free_disk", Title: "Free disk space, then restart", Kind: "shell", Text: "df -h /System/Volumes/VM; sysctl vm.swapusage", Told: "20 GB or more: System Settings, General, Storage. Swap files lie on that volume, and a restart empties them.", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Find the program that fills the memory", Told: "Activity Monitor, Memory, sorted by Memory, compressed pages included. One far above the others, or one that climbs, has a leak: quit it, and update it.", Cost: "Free"},
+			{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller or more quantised model", Told: "With its context at most two thirds of RAM.", Cost: "Some quality"},
+			{Fix: "lower_num_workers", If: when.Not(ledger.RunsModels), Title: "Run less at the same time", Told: "Fewer windows, builds, virtual machines and agents at once.", Cost: "Some speed"},
+		},
+		Sources: []string{"apple-oss-distributions/xnu/osfmk/vm/vm_compressor_backing_store.c", "apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "https://github.com/manaflow-ai/cmux/issues/7490"},
+	},
+	{
+		ID: "macos/paging-space", Kinds: []fact.Kind{fact.AppleKill}, Said: swapWords,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ended or paused programs, because swap and compressed memory were used up",
+		Means:    "The kernel found no more room for compressed memory. It takes the process with most of it; the size in the line counts its pages before compression, so it can be far above the RAM. Either that program grows without end, or the disk has no room for more swap.",
+		Not:      "Making a swap file by hand: macOS makes its own, where the disk has room.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Watch the program that holds most", Told: "Activity Monitor, Memory, sorted by Memory; the line may name it. If it climbs from hour to hour, it has a leak: restart it now and then, and update it. If it needs that much at once: less data, or fewer jobs.", Cost: "Free"},
+			{Fix: "free_disk", Title: "Check that swap can grow", Kind: "shell", Text: "df -h /System/Volumes/VM; sysctl vm.swapusage", Told: "Below 20 GB free: delete or move files, then restart, which empties swap.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Run less at the same time", Told: "Fewer windows, builds, virtual machines, models and agents at once.", Cost: "Some speed"},
+		},
+		Sources: []string{"apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "apple-oss-distributions/xnu/bsd/kern/kern_proc.c"},
+	},
+}
 
 // macFullCards: what macOS says when RAM and swap are used up, and its reports of
 // processes that it ended for memory.

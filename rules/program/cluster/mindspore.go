@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// MindSpore is Huawei's framework, with MindNLP and MindFormers. Its pool takes
+// the card up to a bound of its own, max_device_memory or nearly all that is free.
+var MindSpore = program.Program{
+	Name: "mindspore", Shown: "MindSpore", Rank: 56, Script: "mindspore-script", Edits: "code", Language: "python", Systems: []string{"linux"},
+	Proofs: []string{"mindspore/ccsrc/", "-packages/mindspore/", "-packages/mindnlp/", "-packages/mindformers/", "is more than total mem size"}, Hints: []string{"mindnlp/", "mindformers/"},
+	Like: []*program.Program{&array.Frameworks},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"half_precision":         step.Paste("python", half),
+		"gradient_checkpointing": step.Paste("python", `net.recompute()   # or only its largest blocks: block.recompute()`),
+		"lower_batch_size":       step.Paste("python", `dataset = dataset.batch(4)   # half of today's`),
+	},
+	Titles: map[string]string{"gradient_checkpointing": "Compute activations again (recompute)"},
+	Useless: map[string]func(*ledger.Case) string{
+		"expandable_segments": func(*ledger.Case) string {
+			return "It is an option of PyTorch's allocator; MindSpore has its own pool."
+		},
+	},
+	Cards:   mindSporeCards,
+	Sources: program.Sources{"https://www.mindspore.cn/docs/en/stable/api_python/runtime/mindspore.runtime.set_memory.html": "max_size"},
+}
+
+const half = "from_pretrained(name, ms_dtype=mindspore.float16)   # in your own call of MindNLP; bfloat16 where the card has it"
+
+// Where upstream prints them, and what its documentation says of them.
+const (
+	mindPool    = "mindspore/ccsrc/common/mem_reuse/mem_dynamic_allocator.cc"
+	mindActors  = "mindspore/ccsrc/runtime/graph_scheduler/actor/actor_common.h"
+	mindAdapter = "mindspore/ccsrc/plugin/device/ascend/hal/device/ascend_memory_adapter.cc"
+	setMemory   = "https://www.mindspore.cn/docs/en/stable/api_python/runtime/mindspore.runtime.set_memory.html"
+)
+
+var mindSporeCards = []cause.Card{{
+	ID: "mindspore/card-taken", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Malloc device memory failed"},
+	Cause: cause.LeakedProcess, Weight: cause.Strong,
+	Headline: "did not start: another process holds the card's memory",
+	Means:    "At its start MindSpore takes most of what the card should have free.[[ {free} of {total} was free before it had anything there.]] An earlier run that never ended holds the rest, or another user, or workers of its own data pipeline that use the card as well.",
+	Not:      "A smaller batch: nothing of the model was on the card yet.",
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "See who holds it, and end your own leftovers", Told: "The table at the end lists processes by card; `kill PID` ends one.", Kind: "shell", Text: "npu-smi info", Cost: "free"},
+		{Fix: "select_gpu", Title: "Or take a card that is free", Told: "The number from that table, before anything else of MindSpore; older versions: `set_context(device_id=1)`.", Kind: "python", Text: `mindspore.set_device("Ascend", 1)`, Cost: "free"},
+		{Fix: "limit_framework_preallocation", Title: "Or take less of it", Told: "Where another program has to stay there; older versions: `set_context(max_device_memory=\"20GB\")`.", Kind: "python", Text: `mindspore.runtime.set_memory(max_size="20GB")   # below what is free`, Cost: "less room for the model"},
+		{Fix: "lower_num_workers", Title: "If it is the data pipeline: keep its steps off the card", Told: "`python_multiprocessing=False` in `dataset.map`, or functions that compute on the CPU.", Cost: "slower"},
+	},
+	Sources: []string{mindAdapter, setMemory, "https://www.mindspore.cn/docs/en/master/faq/data_processing.html"},
+}, {
+	ID: "mindspore/generate", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"model.generate(", "generation/utils.py"},
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "filled its pool with the model[[: {mine} of {limit}]]",
+	Means:    "[[The pool held {mine} of the {limit} that it may take, and {asked} more was wanted. ]]While text is generated that is mostly weights, then the cache of the texts. Weights are 4 bytes a parameter in 32 bit and 2 in 16; `from_pretrained` without a type may give 32.",
+	Not:      "A shorter text alone, where the weights fill the card: the cache of one text is small beside them.",
+	Cures: []cause.Cure{
+		{Fix: "half_precision", Title: "Load the weights in 16 bit", Kind: "python", Text: half, Cost: "none, as a rule; half of 32 bit"},
+		{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "If it is in 16 bit already: parameters times 2 bytes, and some GB for cache and work, have to stay below the pool.", Cost: "some quality"},
+		{Fix: "raise_gpu_memory_utilization", Title: "Check that no bound is set", Told: "`max_device_memory` (`set_context`) or `max_size` (`runtime.set_memory`) in the script holds the pool below the card: raise or remove it. A second process on the card lowers it too: `npu-smi info`.", Cost: "free"},
+		{Fix: "multi_gpu", Title: "Or split it over more cards", Told: "MindFormers: `model_parallel: 2` under `parallel_config` and `--use_parallel True`, started by its `scripts/msrun_launcher.sh`.", Cost: "needs the cards"},
+	},
+	Sources: []string{mindPool, setMemory, "https://gitee.com/mindspore-lab/mindnlp", "https://www.mindspore.cn/mindformers/docs/en/r1.7.0/guide/inference.html", "https://github.com/candle-org/MindAct/issues/1761"},
+}, {
+	ID: "mindspore/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"is more than total mem size", "memory isn't enough and alloc failed"},
+	Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.ContextTooLong, cause.Unknown, cause.OversizedAllocation},
+	Headline: "filled its memory pool[[: {mine} of {limit}]]",
+	Means:    "[[The pool held {mine} of the {limit} that it may take; {asked} more did not fit. ]][[{asked} was wanted for one result, by the kernel that the line names. ]]In training activations take most, and grow with the batch; weights and the optimizer's state stay the same. If it fails at once with one sample, those are too large.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Halve the batch", Told: "Or the length of a sequence, or the side of an image.", Own: true, Cost: "slower; accumulate gradients for the same result"},
+		{Fix: "gradient_checkpointing", Told: "Training only, before the model is compiled.", Own: true, Cost: "about a third slower"},
+		{Fix: "half_precision", Title: "Compute in 16 bit", Kind: "python", Text: `net = mindspore.amp.auto_mixed_precision(net, "O2")   # before the training starts`, Cost: "keep an eye on the loss"},
+		{Fix: "raise_gpu_memory_utilization", Title: "Check that no bound is set", Told: "`max_device_memory` or `runtime.set_memory(max_size=...)` in the script holds the pool below the card; a second process on the card does as well.", Cost: "free"},
+	},
+	Sources: []string{mindPool, mindActors, setMemory, "https://www.mindspore.cn/tutorials/en/r2.7.0/parallel/recompute.html"},
+}}
