@@ -254,6 +254,8 @@ func portableBuild(c *ledger.Case) bool {
 func comfyLowvram(c *ledger.Case) []step.Step {
 	note, keep := "This keeps 2 GB free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
+	case addon.Recursive(c):
+		note, keep = "More weights then wait in RAM. This ComfyUI is from before August 2024: a newer one does that by itself, in parts.", step.Change{Flag: "--lowvram"}
 	case addon.DynamicVRAM(c):
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
