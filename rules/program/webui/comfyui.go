@@ -134,7 +134,7 @@ var Fooocus = program.Program{
 		"use_lower_quant":     step.Paste("shell", "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"),
 	},
 	Titles:  map[string]string{"lowvram_mode": "Start with `--always-low-vram`", "vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Load the weights in 8 bit"},
-	Useless: imageUseless,
+	Useless: addon.FooocusUseless(imageUseless),
 	Cards:   append(fooocusCards, pictures.Slack("fooocus/slack", of("fooocus"))),
 }
 
