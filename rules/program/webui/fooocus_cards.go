@@ -81,7 +81,9 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{fooocusArgs},
 	},
 	{
-		ID: "fooocus/moving", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: append([]string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, addon.Moving...), If: func(c *ledger.Case) bool { return inFooocus(c) && addon.ToMove(c) && ledger.OnCard(c) && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "fooocus/moving", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: append([]string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, addon.Moving...), If: func(c *ledger.Case) bool {
+			return inFooocus(c) && addon.ToMove(c) && ledger.OnCard(c) && !ledger.Roomy(c)
+		}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
 		Means:    "It failed while weights went to the card. Fooocus moves SDXL in parts where the card is small, by what is free at that moment[[; {mine} of {total} was its own already]]. Most often another program took memory meanwhile, or models of the image before were still there.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
