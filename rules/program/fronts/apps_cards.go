@@ -224,7 +224,7 @@ var tabbyCards = []cause.Card{{
 	ID: "tabby/crammed", Kinds: ggml.FullKinds, Said: []string{"llama_cpp_bindings", "Unable to load model:"}, If: func(c *ledger.Case) bool { return ggml.Crammed(c) > 8*ledger.Requested(c) }, Figures: ggml.CrammedFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.CrammedHeadline,
 	Means: "{asked} was refused on {gpu} ({kind}, {whole}), far less than it has. So the GPU is large enough, but most of it was in use before: an earlier run, another model server, a notebook.",
-	Not: "A smaller model or context, as long as something else fills the GPU.",
+	Not:   "A smaller model or context, as long as something else fills the GPU.",
 	Cures: []cause.Cure{
 		does("kill_stale_process", "See which process holds the GPU, and end it", "shell", "nvidia-smi", "what it had not saved"),
 		does("select_gpu", "Or give Tabby a GPU that is free", "text", "In Docker `--gpus '\"device=2\"'` in place of `--gpus all` (2: one that `nvidia-smi` shows as empty); it then does not spread over full ones either. Without Docker: `CUDA_VISIBLE_DEVICES=2` before the start.", "free"),
