@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,16 +34,15 @@ func prefixesOf(proofs []fact.Proof) ([]fact.Proof, prefixes) {
 func (p prefixes) read(l *text.Log, f *fact.Facts) {
 	last := ""
 	for i := range l.Lines {
-		source := l.Lines[i].Source
-		if source == "" || source == last {
-			continue
+		if source := l.Lines[i].Source; source != "" && source != last {
+			worker, _, _ := strings.Cut(source, " pid=")
+			proved(f, p.workers[worker], l.Lines[i].Number)
+			last = source
 		}
-		last = source
-		worker, _, _ := strings.Cut(source, " pid=")
-		proved(f, p.workers[worker], l.Lines[i].Number)
 	}
-	for _, x := range f.Failures {
-		proved(f, p.units[unitName(l.Program(x.At))], x.Line)
+	for _, x := range f.Failures { // "-vllm" is of "intel-gpu-vllm" too
+		name := unitName(l.Program(x.At))
+		proved(f, cmp.Or(p.units[name], p.units[name[max(strings.LastIndexByte(name, '-'), 0):]]), x.Line)
 	}
 }
 

@@ -15,6 +15,7 @@ func TestPrefixesProve(t *testing.T) {
 		{Word: "(WorkerDict pid=", Program: "verl"},
 		{Word: "ollama", Program: "ollama", Unit: true},
 		{Word: "tabbyapi", Program: "tabbyapi", Unit: true},
+		{Word: "-verl", Program: "verl", Unit: true},
 	}, nil)
 	const failure = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 	for line, want := range map[string]string{
@@ -26,6 +27,8 @@ func TestPrefixesProve(t *testing.T) {
 		"ollama_1  | " + failure:                                "ollama",
 		"ollama-webui-1  | " + failure:                          "",
 		"my-ollama-1  | " + failure:                             "",
+		"lab-gpu-verl  | " + failure:                            "verl", // a program that says so
+		"lab-verl-web  | " + failure:                            "",
 		"Jan 26 17:48:20 host ollama[1418]: " + failure:         "ollama",
 		"Jan 26 17:48:20 host ollama.service[1418]: " + failure: "ollama",
 		"ollama: " + failure:                                    "",

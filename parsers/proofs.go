@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -32,8 +33,7 @@ func proofsParser(proofs []fact.Proof) text.Parser {
 
 // holds reports that the second half of a proof follows its word.
 func holds(p fact.Proof, s string) bool {
-	s = s[:min(len(p.Word)+besideWithin, len(s))]
-	return p.Beside == nil || slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s, part) })
+	return p.Beside == nil || slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s[:min(len(p.Word)+besideWithin, len(s))], part) })
 }
 
 // mostWords bounds how often one word is kept.
@@ -44,7 +44,7 @@ func wordsParser(words []string) text.Parser {
 	return text.Parser{Name: "words", Context: words, Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		seen := map[int]int{}
 		for _, h := range hits {
-			if seen[h.Word]++; seen[h.Word] <= mostWords {
+			if seen[h.Word]++; seen[h.Word] <= mostWords && !clean.Listing(l.Lines[l.LineIndex(h.At)].Text) {
 				f.Words = append(f.Words, fact.Word{Text: words[h.Word], Line: l.Line(h.At)})
 			}
 		}

@@ -21,6 +21,7 @@ func TestStrip(t *testing.T) {
 		{"│ ", ""},
 		{"⠦ ", ""},
 		{"(EngineCore_DP0 pid=6880) ", "EngineCore_DP0 pid=6880"},
+		{"2026-05-08 11:47:02.257 [Error] (Process) (EngineCore pid=2651) ", "EngineCore pid=2651"}, // under Lemonade
 		{"(APIServer pid=1) (EngineCore pid=7) ERROR 12-23 23:04:22 [core.py:1525] ", "EngineCore pid=7"},
 		{"(RayWorkerWrapper pid=1054, ip=10.0.0.1) ERROR 01-02 02:39:17 worker_base.py:467] ", "RayWorkerWrapper pid=1054"},
 		{"RayWorkerWrapper pid=1861983) ", "RayWorkerWrapper pid=1861983"},

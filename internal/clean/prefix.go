@@ -104,7 +104,7 @@ func processPrefix(s string) (int, string) {
 		return 0, ""
 	}
 	inside := s[1:end]
-	if !strings.Contains(inside, "pid=") && inside != "raylet" && inside != "autoscaler" {
+	if !strings.Contains(inside, "pid=") && inside != "raylet" && inside != "autoscaler" && inside != "Process" { // Process: what Lemonade starts
 		return 0, ""
 	}
 	name, _, _ := strings.Cut(inside, " pid=")
@@ -129,7 +129,7 @@ func bracketPrefix(s string) (int, string) {
 	if after != "" && after[0] != ' ' && after[0] != '[' && after[0] != ':' {
 		return 0, ""
 	}
-	if !loggerTag(inside) && !beforeLevel(inside, after) {
+	if !loggerTag(inside) && !beforeLevel(inside, after) && !strings.HasPrefix(after, " (Process) ") {
 		return 0, ""
 	}
 	n := end + 1

@@ -11,16 +11,18 @@ var MLX = parser("mlx", nil,
 	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)), text.On("[malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
 	text.On("(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory", text.When(text.Fails(fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal"}), mlxAlone)),
 	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
-	text.On("would require ~", readPrefill),
+	text.On("would require ~", readPrefill), text.On("projected memory ", text.FailsIf(mlxLoad, 0, 160, mlxProjected)), text.On("does not fit under the memory ceiling", text.FailsIf(mlxLoad, 40, 100, mlxCeiling)),
 )
 
 var (
-	mlxFailure = fact.Failure{Kind: fact.MLXAlloc, Framework: "mlx", Backend: "metal"}
-	mlxBuffer  = fact.Failure{Kind: fact.MLXBuffer, Framework: "mlx", Backend: "metal"} // of one buffer: how much is free plays no part
+	mlxLoad, mlxFailure = fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal", Phase: "load"}, fact.Failure{Kind: fact.MLXAlloc, Framework: "mlx", Backend: "metal"}
+	mlxBuffer           = fact.Failure{Kind: fact.MLXBuffer, Framework: "mlx", Backend: "metal"} // of one buffer: how much is free plays no part
 
 	mlxPrefillPattern = text.NewPattern(`wouldrequire~?(?<peak>SIZE)(?:peak)?\(current(?<used>SIZE)\+kv[^()]{0,80}\)but[a-z_]{0,40}(?:ceiling|limit|cap)is(?<limit>SIZE)`)
-	mlxAllocPattern   = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
-	mlxBufferPattern  = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
+	// oMLX's engine_pool.py before it loads a model: "projected memory 774.68GB would exceed the memory ceiling 506.00GB (current: 378.17GB, model: 396.52GB)", "Model 'X' (19.95GB) does not fit under the memory ceiling (17.78GB)".
+	mlxProjected, mlxCeiling = text.NewPattern(`projectedmemorySIZEwouldexceedthememoryceiling(?<limit>SIZE)\(current:(?<process_used>SIZE),model:(?<system_required>SIZE)\)`), text.NewPattern(`\((?<system_required>SIZE)\)doesnotfitunderthememoryceiling\((?<system_available>SIZE)\)`)
+	mlxAllocPattern          = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
+	mlxBufferPattern         = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
 )
 
 // mlxAlone: the log shows MLX, and a Metal command of which it printed no words.

@@ -62,7 +62,7 @@ var (
 func readCTranslate2(m text.Message) int {
 	x := deviceFailure
 	switch {
-	case m.Precedes("in__init__", 200), m.Precedes(",ininit", 60), m.Precedes("whispermodel(", 300), m.Precedes("inload_model", 300):
+	case m.Precedes("in__init__", 200), m.Precedes("loadmodel,", 20), m.Precedes(",ininit", 60), m.Precedes("whispermodel(", 300), m.Precedes("inload_model", 300):
 		x.Phase = "load"
 	case m.Precedes("transcribe", 600), m.Precedes("generate", 300), m.Precedes("translate", 300):
 		x.Phase = "inference"

@@ -210,6 +210,7 @@ const (
 	OptionBatch   = "option_batch"
 	OptionSize    = "option_size"
 	OptionLength  = "option_length"
+	OptionSides   = "option_sides" // --height and --width, as typed
 	OptionHalf    = "option_half"
 	OptionWorkers = "option_workers"
 )

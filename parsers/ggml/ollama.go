@@ -14,7 +14,7 @@ var Ollama = text.NewParser("ollama", map[fact.Kind]int{
 }, ollamaFailures, ollamaLines)
 
 var ollamaFailures = []text.Wording{
-	text.On("requires more system memory", systemMemory),
+	text.On("requires more system memory", systemMemory), text.On("requested model (", text.When(systemMemory, func(m text.Message) bool { return m.Follows("istoolargeforthissystem", 80) })), // server/sched.go, 0.3 to 0.5
 	text.On("model is too large for system memory", systemMemory), text.On("model request too large for system", systemMemory),
 	text.On("memory layout cannot be allocated", text.Fails(ollamaLayout)),
 	text.On("failed to commit memory for model", text.Fails(ollamaLayout)), text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
@@ -35,7 +35,7 @@ var ollamaLines = []text.Wording{
 }
 
 var (
-	ollamaNeeds     = text.NewPattern(`requiresmoresystemmemory\((?<need>SIZE)\)thanisavailable\((?<have>SIZE)\)`)
+	ollamaNeeds     = text.NewPattern(`(?:requiresmoresystemmemory|requestedmodel)\((?<need>SIZE)\)(?:thanisavailable|istoolargeforthissystem)\((?<have>SIZE)\)`)
 	ollamaRequested = text.NewPattern(`requested="?(?<need>SIZE)"?.{0,60}?available="?(?<have>SIZE)`)
 	ollamaSystemRAM = text.NewPattern(`total="?(?<ram_total>SIZE)"?free="?(?<ram_free>SIZE)(?:"?(?:free_)?swap="?(?<swap_free>SIZE))?`)
 	ollamaRequestKV = text.NewPattern(`kvsize:(?<n_ctx>\d{1,9})`)

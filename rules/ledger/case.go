@@ -173,12 +173,15 @@ func (c *Case) OfCard(id string, figures func(*Case) map[string]string) map[stri
 // wordsNear are the words that stand near the failure, or near one of the same
 // kind that belongs to its incident.
 func (c *Case) wordsNear() map[string]bool {
-	near := map[string]bool{}
+	near, last := map[string]bool{}, 0
+	if frames := Trace(c); len(frames) > 0 { // below the message where that stands first
+		last = max(frames[0].Line, frames[len(frames)-1].Line) + 1
+	}
 	for _, w := range c.Facts.Words {
 		// Cards write paths with "/", whatever the system.
 		word := strings.ReplaceAll(w.Text, `\`, "/")
 		stands := near[word] || slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
-			return (x.Kind == c.Failure.Kind || x.Line == c.Failure.Line) && w.Line >= x.Line-nearBefore && w.Line <= x.EndLine+nearAfter
+			return (x.Kind == c.Failure.Kind || x.Line == c.Failure.Line) && w.Line >= x.Line-nearBefore && w.Line <= max(x.EndLine+nearAfter, last)
 		})
 		near[word], near[w.Text] = stands, stands || near[w.Text]
 	}

@@ -221,6 +221,27 @@ func sharedRAM(id string, fewer cause.Cure, sources ...string) cause.Card {
 }
 
 var tabbyCards = []cause.Card{{
+	ID: "tabby/crammed", Kinds: ggml.FullKinds, Said: []string{"llama_cpp_bindings", "Unable to load model:"}, If: func(c *ledger.Case) bool { return ggml.Crammed(c) > 8*ledger.Requested(c) }, Figures: ggml.CrammedFigures,
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.CrammedHeadline,
+	Means: "{asked} was refused on {gpu} ({kind}, {whole}), far less than it has. So the GPU is large enough, but most of it was in use before: an earlier run, another model server, a notebook.",
+	Not:   "A smaller model or context, as long as something else fills the GPU.",
+	Cures: []cause.Cure{
+		does("kill_stale_process", "See which process holds the GPU, and end it", "shell", "nvidia-smi", "what it had not saved"),
+		does("select_gpu", "Or give Tabby a GPU that is free", "text", "In Docker `--gpus '\"device=2\"'` in place of `--gpus all` (2: one that `nvidia-smi` shows as empty); it then does not spread over full ones either. Without Docker: `CUDA_VISIBLE_DEVICES=2` before the start.", "free"),
+		as("upgrade_version", "Update Tabby", "a download"),
+	},
+	Sources: []string{"https://github.com/TabbyML/tabby/issues/1498", "https://docs.docker.com/engine/containers/resource_constraints/"},
+}, {
+	ID: "tabby/one-model", Kinds: ggml.FullKinds, Said: []string{"serve --model"}, Unsaid: []string{"--chat-model", "<chat>"}, If: onGPU,
+	Cause: cause.ModelTooLarge, Weight: cause.Good,
+	Means: "Tabby was started with one model, for completion, and it did not fit: the GPU is too small for it, or something else is on it. The log does not show how much was free.",
+	Cures: []cause.Cure{
+		does("close_other_apps", "See what is on the GPU", "shell", "nvidia-smi", "free"),
+		does("use_smaller_model", "Use a smaller model", "text", "Choose a smaller one from the registry, such as StarCoder-1B or Qwen2.5-Coder-1.5B, in place of one of 7B.", "weaker suggestions"),
+		as("lower_context", "Lower the context size", "less of the file is seen"),
+	},
+	Sources: []string{"tabby/crates/tabby/src/serve.rs"},
+}, {
 	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
 	Cause: cause.ModelTooLarge, Weight: cause.Good,
 	Means: "Tabby starts a llama-server for each model (completion, chat, embedding), by default all on the same card. One of them did not fit; the name in brackets (`<completion>`, `<chat>`) says which.",

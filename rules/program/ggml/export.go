@@ -41,21 +41,6 @@ var (
 	Samples = samples
 )
 
-// FailingCard is the model of the card that refused, "" where the log does not
-// name it.
-func FailingCard(c *ledger.Case) string {
-	name := ""
-	for _, d := range c.Facts.Devices {
-		if d.Name != "" && mayFail(c, d) {
-			if name != "" && name != d.Name {
-				return ""
-			}
-			name = d.Name
-		}
-	}
-	return name
-}
-
 // LayersToKeep is how many layers to leave on the card, and how many were meant
 // for it; 0 where the log does not say.
 func LayersToKeep(c *ledger.Case) (keep, of int64) {

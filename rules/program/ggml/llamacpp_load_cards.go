@@ -18,7 +18,7 @@ import (
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening}, beyondCards, takenCards, serverCards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening, vulkanPiece}, beyondCards, takenCards, serverCards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")

@@ -15,38 +15,17 @@ const (
 )
 
 var (
-	BatchToTry       = load.BatchToTry
-	LayersKnown      = load.LayersKnown
-	absurdGraph      = load.AbsurdGraph
-	beyond           = load.Beyond
-	beyondContext    = load.BeyondContext
-	bitsPerWeight    = load.BitsPerWeight
-	budgetOf         = load.BudgetOf
-	byOllama         = load.ByOllama
-	cacheOfShape     = load.CacheOfShape
-	claimed          = load.Claimed
-	contextOf        = load.ContextOf
-	contextToTry     = load.ContextToTry
-	count            = load.Count
-	devicesOf        = load.DevicesOf
-	expertsMoved     = load.ExpertsMoved
-	layersToKeep     = load.LayersToKeep
-	mayFail          = load.MayFail
-	mixtureOfExperts = load.MixtureOfExperts
-	offloadedLayers  = load.OffloadedLayers
-	onMetal          = load.OnMetal
-	onSYCL           = load.OnSYCL
-	onVulkan         = load.OnVulkan
-	ownLength        = load.OwnLength
-	perSlot          = load.PerSlot
-	physicalBatch    = load.PhysicalBatch
-	pieced           = load.Pieced
-	placed           = load.Placed
-	promptTokens     = load.PromptTokens
-	scores           = load.Scores
-	scoresFill       = load.ScoresFill
-	severalDevices   = load.SeveralDevices
-	sharesOf         = load.SharesOf
-	slots            = load.Slots
-	softwareDevice   = load.SoftwareDevice
+	FailingCard, Crammed, loadedBefore      = load.FailingCard, load.Crammed, load.LoadedBefore
+	BatchToTry, LayersKnown, absurdGraph    = load.BatchToTry, load.LayersKnown, load.AbsurdGraph
+	beyond, beyondContext, bitsPerWeight    = load.Beyond, load.BeyondContext, load.BitsPerWeight
+	budgetOf, byOllama, cacheOfShape        = load.BudgetOf, load.ByOllama, load.CacheOfShape
+	claimed, contextOf, contextToTry        = load.Claimed, load.ContextOf, load.ContextToTry
+	count, devicesOf, expertsMoved          = load.Count, load.DevicesOf, load.ExpertsMoved
+	layersToKeep, mayFail, mixtureOfExperts = load.LayersToKeep, load.MayFail, load.MixtureOfExperts
+	offloadedLayers, onMetal, onSYCL        = load.OffloadedLayers, load.OnMetal, load.OnSYCL
+	onVulkan, ownLength, perSlot            = load.OnVulkan, load.OwnLength, load.PerSlot
+	physicalBatch, pieced, placed           = load.PhysicalBatch, load.Pieced, load.Placed
+	promptTokens, scores, scoresFill        = load.PromptTokens, load.Scores, load.ScoresFill
+	severalDevices, sharesOf, slots         = load.SeveralDevices, load.SharesOf, load.Slots
+	softwareDevice                          = load.SoftwareDevice
 )

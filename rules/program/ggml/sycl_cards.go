@@ -2,6 +2,7 @@ package ggml
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
@@ -41,4 +42,21 @@ func syclPiece(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/ggml-org/llama.cpp/pull/28953", "https://github.com/intel/compute-runtime/issues/984"},
 	}
+}
+
+// vulkanPiece is about a piece of weights that is as large as drivers allow.
+var vulkanPiece = cause.Card{
+	ID: "llama.cpp/vulkan-largest-piece", Kinds: []fact.Kind{fact.GGMLAlloc}, Figures: numbers, If: func(c *ledger.Case) bool {
+		asked := ledger.Requested(c)
+		return onVulkan(c) && c.Failure.Stage == "weights" && asked > pieceLimit*7/8 && asked < pieceLimit && !unified(c) && !byOllama(c)
+	},
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: one piece of the weights, {asked}, was refused on {gpu}",
+	Means: "Builds before February 2025 take the weights in pieces as large as the driver allows, 4 GiB with most. Either the GPU was full, or the driver refused so large a piece although memory was free: some do. The log does not show how much there was.",
+	Not:   "A shorter context or smaller batch: the weights were refused before either counted.",
+	Cures: []cause.Cure{
+		does("fix_shape", "Ask for pieces of 1 GiB", "env", "export GGML_VK_FORCE_MAX_ALLOCATION_SIZE=1073741824   # then start it as before", "free to try"),
+		does("upgrade_version", "Update llama.cpp", "text", "Builds since February 2025 ask for at most 1 GiB at a time by themselves.", "a download"),
+		does("fewer_gpu_layers", "If it fails all the same: put fewer layers on the GPU", "text", "Half of them (`-ngl 16` for a 7B model), and half again until it loads. `nvtop` shows how far it fills the GPU.", "slower"),
+	},
+	Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "5441", "https://github.com/geerlingguy/raspberry-pi-pcie-devices/issues/706"},
 }

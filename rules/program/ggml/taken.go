@@ -5,7 +5,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
@@ -47,13 +46,6 @@ func Taken(c *ledger.Case) bool {
 	return ok && held >= 2*units.GiB && held*3 >= r.total && r.need > r.free && r.need <= r.total*94/100
 }
 
-// loadedBefore: weights were put on a card before that line.
-func loadedBefore(c *ledger.Case, line int) bool {
-	return slices.ContainsFunc(c.Facts.Buffers, func(b fact.Buffer) bool {
-		return b.Kind == "weights" && !fact.HostMemory(b.Device) && b.Size.Line < line
-	})
-}
-
 // TakenFigures are what sentences about it name.
 func TakenFigures(c *ledger.Case) map[string]string {
 	r, _ := roomOf(c)
@@ -61,6 +53,17 @@ func TakenFigures(c *ledger.Case) map[string]string {
 		"gpu": gpuName(c), "look": lookAt(c), "had": units.Amount(r.free), "whole": units.Amount(r.total), "held": units.Amount(r.total - r.free), "need": units.Amount(r.need),
 	}
 }
+
+// CrammedFigures are what sentences about it name.
+func CrammedFigures(c *ledger.Case) map[string]string {
+	whole := Crammed(c)
+	return map[string]string{"gpu": gpuName(c), "look": lookAt(c), "kind": FailingCard(c), "whole": units.Amount(whole), "held": units.Amount(whole - ledger.Requested(c))}
+}
+
+const (
+	CrammedHeadline = "did not load: about {held} or more of {gpu} was in use already"
+	CrammedMeans    = "{asked} was refused: all weights of this model that go to {gpu} ({kind}, {whole}). So the GPU is large enough, but most of it was in use before: an earlier run, another model server, a notebook, or another model of this one."
+)
 
 // What cards say of it: the first lines of a start tell what was free before it,
 // and a card that was half full then is not too small.
@@ -77,4 +80,14 @@ var takenCards = []cause.Card{{
 		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
+}, {
+	ID: "llama.cpp/card-crammed", Kinds: refused, Unsaid: slices.Concat(projects, drafts, loras, images), If: when.All(stage("weights"), when.Not(byOllama), func(c *ledger.Case) bool { return Crammed(c) > 0 && !unified(c) && !diffuses(c) }), Figures: CrammedFigures,
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: CrammedHeadline, Means: CrammedMeans,
+	Not: "A smaller quantisation, as long as something else fills the GPU.",
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` lists the processes.", Cost: "what it had not saved"},
+		{Fix: "select_gpu", If: severalDevices, Title: "Or use another GPU", Told: "`{look}` shows which one is free; start it with `CUDA_VISIBLE_DEVICES=2` (AMD: `HIP_VISIBLE_DEVICES`), for example. In Docker `--gpus device=2`.", Cost: "free"},
+		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
+	},
+	Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/TabbyML/tabby/issues/1498"},
 }}

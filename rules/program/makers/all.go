@@ -8,5 +8,5 @@ var All = []*program.Program{
 	&Enhancr, &SnapOtter, &Video2X, &Upscayl, &DeepLiveCam, &VisoMaster, &Faceswap, &EchoMimic, &Hallo, &InfiniteTalk, &EasyAnimate, &Krita,
 	&SadTalker, &SUPIR, &Hunyuan3D, &ChaiNNer, &GFPGAN, &CodeFormer, &TRELLIS, &InstantMesh, &TripoSR, &PIFuHD, &AlphaPose, &OpenPose, &RIFE, &DiffBIR, &StableSR, &IOPaint,
 	&Rembg, &Marigold, &DeOldify, &NeuralStyle, &RVE, &NcnnUpscalers, &NcnnFrames, &Ncnn, &FLUX, &GenerativeModels, &DeepFloyd, &PixArt, &AnimateDiff, &OpenSora, &Mochi, &LTXVideo, &SkyReels,
-	&DynamiCrafter, &HunyuanDiT, &LivePortrait, &Wav2Lip, &MuseTalk, &LatentSync, &IDMVTON, &OOTDiffusion, &InstantID,
+	&DynamiCrafter, &HunyuanDiT, &LivePortrait, &Wav2Lip, &MuseTalk, &LatentSync, &IDMVTON, &OOTDiffusion, &InstantID, &MFLUX,
 }

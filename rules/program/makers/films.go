@@ -17,7 +17,7 @@ var (
 		Steps: steps{
 			"cpu_offload":       step.Paste("text", "Add `--offload` to your command (demo_st.py: the checkbox \"Offload to CPU\"): text encoders, transformer and VAE then take turns, 24 GB for the largest."),
 			"use_lower_quant":   step.Paste("text", "This code has 16 bit only: 24 GB for the transformer alone. ComfyUI, Forge or diffusers run it at 8 or 4 bit, on 8 to 16 GB."),
-			"lower_resolution":  step.Paste("text", "`--width 768 --height 512` (default 1360 x 768): it helps once the weights fit."),
+			"lower_resolution":  halved("`--width 768 --height 512` (default 1360 x 768): it helps once the weights fit."),
 			"use_smaller_model": step.Paste("text", "`--name flux-schnell` has as many weights as dev: it is faster, not smaller."),
 		},
 		Remedies: order("cpu_offload", "use_lower_quant", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},

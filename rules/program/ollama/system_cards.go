@@ -76,6 +76,9 @@ func systemFigures(c *ledger.Case) map[string]string {
 		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
 		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
 	}
+	if out["compared"] = "what does not go to a GPU (weights, context, working memory) with free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
+		out["compared"] = "what the model needs in all with what this system has left"
+	}
 	if m := missing(c); m >= units.GiB/20 {
 		out["lack"] = c.Shortfall.String()
 	}
@@ -86,7 +89,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads, Ollama compares what does not go to a GPU (weights, context, working memory) with free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
+	checks  = "Before it loads, Ollama compares {compared}[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
 	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
 	noLayer = "Fewer layers on the GPU: they would need more RAM, not less."
 )

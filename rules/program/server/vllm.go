@@ -26,7 +26,7 @@ var VLLM = program.Program{
 	Proofs:   []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"}, // worker/model_runner.py, to 0.6
 	Commands: []string{"vllm"},
 	Starts:   vllm.StartedBy,
-	Units:    []string{"vllm", "vllm-openai", "vllm-server"},
+	Units:    []string{"vllm", "vllm-openai", "vllm-server", "-vllm"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Sources: program.Sources{
 		"flash-attention/README.md": "--no-build-isolation",

@@ -129,7 +129,7 @@ func sharedCard(title, told string) cause.Cure {
 // heldByOthers: what others hold is in the way, while weights load or at a time
 // that the log does not show.
 func heldByOthers(c *ledger.Case) bool {
-	return (stage.LoadingWeights(c) || stage.OnCard(c) && c.Phase == "unknown" && !stage.CacheTaken(c)) && otherHolders(c)
+	return (stage.LoadingWeights(c) || stage.OnCard(c) && c.Phase == "unknown" && !stage.CacheTaken(c)) && otherHolders(c) && !ledger.Roomy(c)
 }
 
 // fixedByHand: the cache's size is set, so it is the same at every start, and

@@ -311,7 +311,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py"},
 	},
 	{
-		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
+		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, when.Any(notOthers, ledger.Roomy)), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of graphics memory; the log does not show in which step",
 		Means:    "Which step failed decides what helps, and earlier lines of the log show it. With `GPU KV cache size` (old: `# GPU blocks`) above the error it was CUDA graphs[[ {or_request}]]; with `Model loading took` (old: `Loading model weights took`) alone, the trial run at start[[; {neither}]].",
 		Cures: []cause.Cure{

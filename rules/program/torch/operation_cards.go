@@ -48,7 +48,7 @@ var (
 	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
-		Told: "Training: {half16} around the forward pass[[{scaled}]]; only using the model: `model.half()` and `x.half()`.",
+		Told: "Training: {half16} around the forward pass[[{scaler}]]; only using the model: `model.half()` and `x.half()`.",
 	}
 	// smallerType is for a tensor that a line makes or moves.
 	smallerType = cause.Cure{
@@ -76,7 +76,7 @@ var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: cures.HalfTooLarge, Title: s
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
 	Fix: "lower_resolution", Title: "Use smaller images or volumes", Cost: "detail", If: when.All(cures.QuarterOfCard, cures.Imagery, when.Not(manySamples)),
-	Told: "{asked} for a single result is typical of full-size images: cut them into tiles (1,024 pixels a side with some overlap) and merge the results in RAM, or scale them down first: half the width and height is a quarter[[; here it takes {times} times less]]. Print the input's shape.",
+	Told: "{asked} for a single result is typical of full-size images: cut them into tiles (1,024 pixels a side with some overlap) and merge the results in RAM, or scale them down first: half the width and height[[ ({halved})]] is a quarter[[; here it takes {times} times less]]. Print the input's shape.",
 }
 
 // operationCards say what the failing line computes, and so what makes it

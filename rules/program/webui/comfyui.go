@@ -134,7 +134,7 @@ var Fooocus = program.Program{
 		"use_lower_quant":     step.Paste("shell", "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"),
 	},
 	Titles:  map[string]string{"lowvram_mode": "Start with `--always-low-vram`", "vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Load the weights in 8 bit"},
-	Useless: imageUseless,
+	Useless: addon.FooocusUseless(imageUseless),
 	Cards:   append(fooocusCards, pictures.Slack("fooocus/slack", of("fooocus"))),
 }
 
@@ -254,6 +254,8 @@ func portableBuild(c *ledger.Case) bool {
 func comfyLowvram(c *ledger.Case) []step.Step {
 	note, keep := "This keeps 2 GB free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
+	case addon.Recursive(c):
+		note, keep = "More weights then wait in RAM. This ComfyUI is from before August 2024: a newer one does that by itself, in parts.", step.Change{Flag: "--lowvram"}
 	case addon.DynamicVRAM(c):
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}

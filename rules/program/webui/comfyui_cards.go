@@ -319,10 +319,11 @@ var comfyCore = []cause.Card{
 			{Fix: "lower_resolution", Title: "Scale the input image down, or lower the resolution", Told: "Image to image: Scale Image to Total Pixels, 1.0 megapixels, behind Load Image. Text to image: half the width and height in the Empty Latent node, batch_size 1. Video: fewer frames first.", Cost: "Less detail; upscale afterwards in tiles."},
 			{Fix: "efficient_attention", Title: "Use sub-quadratic attention", If: pytorchAttends, Told: "The traceback runs through PyTorch's attention; this one works in pieces:", Steps: comfyStart("", step.Change{Flag: "--use-quad-cross-attention"}, step.Change{Flag: "--use-pytorch-cross-attention", Drop: true}, step.Change{Flag: "--use-split-cross-attention", Drop: true}), Cost: "Slower."},
 			{Fix: "efficient_attention", Title: "Use PyTorch's attention", If: when.Not(pytorchAttends), Cost: "None; usually faster."},
-			{Fix: "upgrade_version", Title: "Update PyTorch and the driver", Told: "Fused kernels for Intel and AMD cards came with later versions of both.", Cost: "Half an hour.", If: func(c *ledger.Case) bool { return c.Backend != "cuda" }},
+			{Fix: "upgrade_version", Title: "Or PyTorch 2.5 or later with its kernels for AMD", Told: "It leaves off those that it calls experimental. Set `TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1` before ComfyUI starts, with `--use-pytorch-cross-attention`. RX 6000 and older have no such kernels.", Cost: "Free to try.", If: func(c *ledger.Case) bool { return c.Backend == "rocm" }},
+			{Fix: "upgrade_version", Title: "Update PyTorch and the driver", Told: "Fused kernels for Intel cards came with later versions of both.", Cost: "Half an hour.", If: func(c *ledger.Case) bool { return c.Backend != "cuda" && notAMD(c) }},
 			comfyTiles,
 		},
-		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "7004"},
+		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyCode + "README.md", comfyThread + "7004"},
 	},
 	{
 		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,

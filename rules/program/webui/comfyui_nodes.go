@@ -147,7 +147,8 @@ var comfyNodes = []cause.Card{
 		Sources: []string{"https://github.com/cubiq/ComfyUI_IPAdapter_plus"},
 	},
 	{
-		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		// Its motion_sample is above every sampling once it is installed.
+		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"Sliding context window activated", "Regular AnimateDiff activated", "AnimateDiffModel", "evolved_sampling_function", "sliding_calc_cond", "motion_module"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in AnimateDiff",
 		Means:    "AnimateDiff samples all frames of a context as one batch, so memory grows with frames times pixels. Without context options that is the whole clip.",
 		Not:      "Fewer steps: each needs the same.",
@@ -155,7 +156,7 @@ var comfyNodes = []cause.Card{
 			{Fix: "lower_batch_size", Title: "Set context_length 16", Told: "Connect Context Options (Looped Uniform or Standard Static), context_length 16, to the AnimateDiff loader: the sampler then holds 16 frames at a time, however long the clip is.", Cost: "Slower; slight changes between contexts."},
 			fewerPixels, comfyKeepFree,
 		},
-		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved"},
+		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved/blob/main/animatediff/sampling.py"},
 	},
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,

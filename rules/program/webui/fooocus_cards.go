@@ -1,16 +1,12 @@
 package webui
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/args_parser.py"
@@ -24,21 +20,7 @@ var fooocusLow = cause.Cure{
 var fooocusCards = slices.Concat([]cause.Card{
 	roomLeft("fooocus/room-left", inFooocus, fooocusLow, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
 	othersHold("fooocus/others-hold", "Fooocus", inFooocus, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
-	{
-		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "reached PyTorch's limit on this Mac, {limit}",
-		Means:    "[[{guess}. ]]{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. Fooocus runs SDXL, with about 7 GB of weights.",
-		Figures:  macLimit,
-		Not:      "Fewer steps: each needs the same. `PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
-		Cures: []cause.Cure{
-			{Fix: "raise_watermark", Title: "Lift PyTorch's limit: little is missing", Told: "Save your work first; close the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: fewMiB},
-			{Fix: "lower_resolution", Title: "Turn off upscale and refiner, one image at a time", Told: "Advanced: a smaller entry of Aspect Ratios, Image Number 1, no upscale; Model: Refiner None.", Cost: "Less detail."},
-			{Fix: "raise_watermark", Title: "Lift PyTorch's limit", Told: "Save your work first; close the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: when.Not(fewMiB)},
-			{Fix: "use_smaller_model", Title: "Use a program made for Macs", Told: "Draw Things runs SD 1.5 and quantised SDXL in less memory. Fooocus runs SDXL only.", Cost: "Another program."},
-		},
-		Sources: []string{fooocusThread + "980", "https://github.com/lllyasviel/Fooocus/blob/main/readme.md", "pytorch/aten/src/ATen/mps/MPSAllocator.mm"}, Solved: 1,
-	},
-}, ofCard([]cause.Card{
+}, addon.FooocusMac, ofCard([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "was refused graphics memory through DirectML",
@@ -99,7 +81,9 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources: []string{fooocusArgs},
 	},
 	{
-		ID: "fooocus/moving", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, Unsaid: []string{"ksampler", "sample_hacked", "calc_cond_uncond_batch", "perform_upscale", "decode_vae"}, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "fooocus/moving", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: append([]string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, addon.Moving...), If: func(c *ledger.Case) bool {
+			return inFooocus(c) && addon.ToMove(c) && ledger.OnCard(c) && !ledger.Roomy(c)
+		}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
 		Means:    "It failed while weights went to the card. Fooocus moves SDXL in parts where the card is small, by what is free at that moment[[; {mine} of {total} was its own already]]. Most often another program took memory meanwhile, or models of the image before were still there.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
@@ -119,22 +103,3 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources:  []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
 	},
 }))
-
-// macLimit takes the ceiling apart: macOS recommends two thirds of the memory of
-// Macs up to 36 GB.
-func macLimit(c *ledger.Case) map[string]string {
-	out := map[string]string{"recommended": "", "ram": "", "guess": ""}
-	if !c.In("fooocus") {
-		out["guess"] = "The line \"Total time\" is how Fooocus ends a run, so this is most likely Fooocus"
-	}
-	recommended := float64(c.F().Limit.Bytes) / 1.7 / float64(units.GiB)
-	for _, ram := range []float64{8, 16, 24, 32} {
-		if math.Abs(recommended-ram*2/3) < 0.02 {
-			out["recommended"], out["ram"] = fmt.Sprintf("%.2f GiB", recommended), fmt.Sprint(ram)
-		}
-	}
-	return out
-}
-
-// fewMiB: the last piece is small, so that the ceiling alone may be it.
-func fewMiB(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }

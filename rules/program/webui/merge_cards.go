@@ -15,8 +15,9 @@ const ggufNodes = "https://github.com/city96/ComfyUI-GGUF/blob/main/nodes.py"
 
 // merging are words of a LoRA that is added into the weights: ComfyUI's
 // comfy/lora.py and Forge's backend/patcher/lora.py, which took it from there,
-// print "ERROR lora KEY MESSAGE" for the weight that failed; Forge shows a bar.
-var merging = []string{"ERROR lora ", "calculate_weight", "Patching LoRAs"}
+// print "ERROR lora KEY MESSAGE" for the weight that failed (before 2024 "ERROR
+// KEY MESSAGE"); Forge shows a bar.
+var merging = append([]string{"ERROR lora ", "calculate_weight", "Patching LoRAs"}, addon.Unmerged...)
 
 // sampling are words of a step: with weights in RAM a LoRA is added there, while
 // the layer computes (LowVramPatch of comfy/model_patcher.py).

@@ -15,7 +15,7 @@ import (
 
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 
-var MLXCards = []cause.Card{
+var MLXCards = append(guardCards, []cause.Card{
 	TrainingCard,
 	{
 		ID: "mlx/prefill-guard", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"would require ~"}, If: refusedPrompt,
@@ -113,7 +113,7 @@ var MLXCards = []cause.Card{
 		},
 		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
-}
+}...)
 
 // oldMalloc: the name of the allocator's function in old versions.
 func oldMalloc(c *ledger.Case) bool { return c.Contains("malloc_or_wait") }

@@ -76,6 +76,10 @@ func unlistedOthers(c *ledger.Case) cause.Finding {
 	return cause.Nothing()
 }
 
+// leastContext: a context of CUDA takes more. Processes with less draw a desktop
+// (Xorg, a browser), or are clients of a server (MPS) that has their context.
+const leastContext = 96 * units.MiB
+
 // BareContexts: several small equal shares on one card are CUDA contexts of
 // other ranks that touched the first GPU.
 func BareContexts(c *ledger.Case) cause.Finding {
@@ -86,9 +90,13 @@ func BareContexts(c *ledger.Case) cause.Finding {
 	if len(others) < 2 {
 		return cause.Nothing()
 	}
+	least, likely := int64(0), ""
+	if c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
+		least, likely = leastContext, "most likely "
+	}
 	small, sum := 0, int64(0)
 	for _, p := range others {
-		if p.PID != c.OurPID && p.Bytes > 0 && p.Bytes < units.GiB && ledger.Near(p.Bytes, others[0].Bytes, 16*units.MiB) {
+		if p.Bytes >= least && p.PID != c.OurPID && p.Bytes > 0 && p.Bytes < units.GiB && ledger.Near(p.Bytes, others[0].Bytes, 16*units.MiB) {
 			small++
 			sum += p.Bytes
 		}
@@ -106,7 +114,7 @@ func BareContexts(c *ledger.Case) cause.Finding {
 	case c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2:
 		weight = cause.Strong // without them it would have fitted
 	}
-	return cause.Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, units.Amount(others[0].Bytes)), c.Failure.Line)
+	return cause.Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: %sbare contexts of the other ranks.", small, units.Amount(others[0].Bytes), likely), c.Failure.Line)
 }
 
 // RanksOnOneCard: in a job of several ranks, others hold the same share of one

@@ -162,7 +162,7 @@ var LessInput = cause.Cure{
 	Ways: []cause.Way{
 		{For: fix.Training, Text: "{fewer} smaller or shorter samples."},
 		{For: fix.Text, Text: "{half} the length takes a quarter of the attention scores; cut the longest input."},
-		{For: fix.Pictures, Text: "{half} the width and height takes a quarter (attention scores: a sixteenth), or work in tiles."},
+		{For: fix.Pictures, Text: "{half} the width and height[[ ({halved})]] takes a quarter (attention scores: a sixteenth), or work in tiles."},
 		{For: fix.Sound, Text: "split long recordings into chunks of 30 to 60 seconds, one at a time."},
 	},
 }

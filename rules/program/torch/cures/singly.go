@@ -18,12 +18,16 @@ func SingleSample(c *ledger.Case) bool { return ledger.IntSetting(c, step.BatchS
 var adapting = []string{AnyWork, "[[{any_rows}]]", "[[{any_pixels}]]", "[[{any_input}]]"}
 
 // Singly puts the size of a sample in the place of a smaller batch where the log
-// states a batch of one, and shorter pieces where recordings are only processed, in
-// all cards.
+// states a batch of one, shorter pieces where recordings are only processed, and
+// AMD's fused kernels on such a card, in all cards.
 func Singly(cards []cause.Card) []cause.Card {
 	for i := range cards {
 		list := make([]cause.Cure, 0, len(cards[i].Cures))
 		for _, cure := range cards[i].Cures {
+			if cure.Told == NoScores.Told {
+				list = append(list, byCard(cure)...)
+				continue
+			}
 			if cure.Fix != "lower_batch_size" || !slices.ContainsFunc(adapting, func(told string) bool { return strings.Contains(cure.Told, told) }) {
 				list = append(list, cure)
 				continue

@@ -27,7 +27,13 @@ func OpenWork(c *ledger.Case) bool {
 func StepFigures(c *ledger.Case, less string) map[string]string {
 	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
 		"using":    "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.",
-		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.",
+		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.", "halved": Halved(c),
+	}
+	wide := "the width and height of an image"
+	if out["halved"] != "" {
+		wide = "the width and height (" + out["halved"] + ")"
+		out["pictures"] = "half " + wide + ", or fewer frames."
+		out["any_input"] = "Half of what your command asks for (" + out["halved"] + ") is a quarter of the pixels, of attention scores a sixteenth. " + fits(c)
 	}
 	halve, other := "Half the batch size (training: with gradient accumulation, for the same result), or ", "Half the batch size or the length, or half"
 	if file := Config(c); file != "" && Batch(c)["batch"] == "" && !SingleSample(c) {
@@ -48,7 +54,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if !OpenWork(c) {
 		return out
 	}
-	size := sample(c, "half the length, or half the width and height of an image")
+	size := sample(c, "half the length, or half "+wide)
 	if c.Reader.Work == "" && (c.Signal("vision") != nil || imaging(c)) {
 		size = "smaller images or tiles (half the width and height is a quarter)"
 	}
@@ -61,7 +67,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	}
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
-	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " the width and height of an image: a quarter (of attention scores a sixteenth).")
+	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " " + wide + ": a quarter (of attention scores a sixteenth).")
 	out["any"] = halve + Smaller(c, size)
 	out["any"] += "."
 	switch {

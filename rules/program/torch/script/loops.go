@@ -160,7 +160,7 @@ var loopCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Drop or cut the longest recordings", Cost: "what is longer is not trained on", Told: "Filter the list of the data set by duration: above 15 or 20 seconds (1,500 or 2,000 frames) as a rule; for generators (TTS, vocoders) shorter random segments."},
 			{Fix: "lower_batch_size", Title: "Make batches by seconds, not by files", Cost: "slower", Told: "Sort by length and limit seconds x files; or half the batch size[[ ({batch})]], with gradients accumulated over two."},
-			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass[[{scaled}]]: half of the activations."},
+			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass[[{scaler}]]: half of the activations."},
 			cures.CheaperTraining,
 		},
 		Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html"},

@@ -74,3 +74,10 @@ const SaysDynamic = "DynamicVRAM support detected"
 func DynamicVRAM(c *ledger.Case) bool {
 	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == SaysDynamic })
 }
+
+// Recursive reports a ComfyUI of before August 15th, 2024, when its nodes were run
+// by another function (pull request 2666); --reserve-vram came four days later
+// (commit 045377ea).
+func Recursive(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Function == "recursive_execute" })
+}

@@ -183,7 +183,9 @@ var nodes = []Pack{
 	},
 	// Faces.
 	{
-		Folder: "comfyuiimpactpack", Types: []string{"FaceDetailer", "DetailerForEach", "SEGSDetailer"}, Through: true, Part: "the Impact Pack's detailer",
+		// Its informative_sample (hacky.py, since 2024 sample_error_enhancer.py) is
+		// above every sampling in ComfyUI, so that only frames of its work count.
+		Folder: "comfyuiimpactpack", At: []string{":enhance_", ":do_detail", ":make_sam_mask", "animatediff_nodes.py"}, Types: []string{"FaceDetailer", "DetailerForEach", "SEGSDetailer"}, Through: true, Part: "the Impact Pack's detailer",
 		Means: "A detailer cuts out each face, enlarges it to guide_size (max_size at most), redraws it and puts it back, with the checkpoint, the detector and SAM on the card.", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_resolution", "Lower guide_size and max_size", "FaceDetailer: guide_size 384, max_size 768, bbox_crop_factor 2; tiled_encode and tiled_decode on where it has them.", "Less detail in large faces."},
