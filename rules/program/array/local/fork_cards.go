@@ -64,7 +64,7 @@ var ForkCards = []cause.Card{
 	forkCard("other/fork-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
 		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "`num_workers=0`, or the script's own option for workers at 0, shows whether it is that; then 1.", Cost: "Slower data loading"}),
 	forkCard("other/fork", forking, cause.Cure{
-		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`Pool(1)` shows whether it is that; then 2. Start the workers before large arrays are loaded, and memory-map the data; `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
+		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`Pool(1)`, or `num_workers=0` of a DataLoader, shows whether it is that; then 2. Start the workers before large arrays are loaded, and memory-map the data; in Python 3.4 and later `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
 	spawnCard("other/spawn-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
 		Fix: "lower_num_workers", Title: "Load the data without workers: `num_workers=0`", Told: "Or the script's own option for workers. If it starts then, try 1 or 2.", Cost: "Slower data loading"}),
 	spawnCard("other/spawn", spawning, cause.Cure{

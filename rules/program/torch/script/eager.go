@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
@@ -27,6 +28,14 @@ func scoreLine(c *ledger.Case) string {
 		}
 	}
 	return ""
+}
+
+// ofPictures: the model that failed reads pictures, by its file's name.
+func ofPictures(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return slices.ContainsFunc(frames[max(0, len(frames)-3):], func(f fact.Code) bool {
+		return strings.Contains(f.File, "_vl") || strings.Contains(f.File, "vision") || strings.Contains(f.File, "siglip") || strings.Contains(f.File, "modeling_clip")
+	})
 }
 
 func eagerly(c *ledger.Case) bool { return scoreLine(c) != "" }
@@ -61,15 +70,24 @@ func grouped(n int64) string {
 	return strconv.FormatInt(n/1000, 10) + "," + strings.Repeat("0", 3-len(rest)) + rest
 }
 
-// eagerScores is about attention whose scores are stored.
-var eagerScores = cause.Card{
+// EagerScores is about attention whose scores are stored.
+var EagerScores = cause.Card{
 	ID: "transformers/eager-scores", Kinds: cures.Refused, If: when.All(cures.OnOneCard, eagerly, func(c *ledger.Case) bool { return c.Reader.Writes("python") && !ledger.Crowded(c) && !ledger.Roomy(c) }), Figures: eagerFigures,
-	Among: []string{cause.ContextTooLong, cause.BatchTooLarge, cause.OversizedAllocation}, Headline: "ran out of memory on attention scores that a fused kernel would not store[[: {asked}]]",
+	Among: []string{cause.ContextTooLong, cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.Unknown}, Headline: "ran out of memory on attention scores that a fused kernel would not store[[: {asked}]]",
 	Means: "The line makes attention's scores in full: batch x heads x length x length, in every layer.[[ {asked} would be {example}, for instance.]] That is transformers' \"eager\" attention: the only one in old releases, and in newer ones what models without another get, or who asks for `output_attentions`.[[ {slackwords}]]",
 	Cures: []cause.Cure{
 		{Fix: "efficient_attention", Title: "Use fused attention", Told: "In your `from_pretrained(...)` call; transformers 4.36 and later with PyTorch 2.1.1 or later. An older one: update it. Not with `output_attentions=True`.", Kind: "python", Text: "attn_implementation=\"sdpa\"   # or \"flash_attention_2\" with the flash-attn package, RTX 30 and newer", Cost: "none; usually faster"},
-		{Fix: "lower_context", Title: "Shorten the texts", Told: "Half the length is a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or the program's own option for it.", Cost: "what is cut off is not read"},
+		{Fix: "lower_resolution", If: ofPictures, Title: "Lower the pixels of a picture", Told: "Each patch is a token here: half the width and height is a sixteenth of these scores. Qwen-VL: `AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)`, or the program's own option for it; of a video fewer frames.", Cost: "detail"},
+		{Fix: "lower_context", If: when.Not(ofPictures), Title: "Shorten the texts", Told: "Half the length is a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or the program's own option for it.", Cost: "what is cut off is not read"},
 		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Half of it is half of the scores; in training with twice the accumulation.", Cost: "slower"},
 	},
 	Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/src/transformers/models/llama/modeling_llama.py", "transformers/docs/source/en/attention_interface.md"},
 }
+
+// CopiedModels are the same where a repository has its own copy of a model of
+// transformers.
+var CopiedModels = func() []cause.Card {
+	k := EagerScores
+	k.ID = "pytorch/eager-scores"
+	return []cause.Card{k}
+}()

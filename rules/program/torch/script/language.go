@@ -125,7 +125,7 @@ var TransformersCards = []cause.Card{
 		},
 		Sources: []string{"transformers/src/transformers/generation/utils.py", "transformers/src/transformers/models/bart/modeling_bart.py"},
 	},
-	eagerScores,
+	EagerScores,
 }
 
 // encodes: a model of transformers reads a batch that a line of the reader's own
