@@ -244,6 +244,17 @@ var DeepFaceLab = program.Program{
 		"lower_resolution":  step.Paste("text", "A new model with resolution 128 and smaller AutoEncoder, Encoder and Decoder dimensions: they cannot be changed later."),
 	},
 	Cards: cards(cause.Card{
+		ID: "deepfacelab/weights", Kinds: []fact.Kind{fact.TFAlloc, fact.TFCopy}, Said: []string{"/Initializer/", "/weight/Assign", "initializers/"}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") && c.Near("/Initializer/") }, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+		Headline: "could not make the weights of this model: it is too large for the card",
+		Means:    "The op that failed gives the weights their first values: no face had been loaded.[[ {asked} is one layer's.]] The optimizer keeps one or two values more for each weight. Resolution and dimensions are fixed when a model is made.",
+		Not:      "A smaller batch size: there was no batch yet.",
+		Cures: []cause.Cure{
+			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "Press Enter within two seconds of the start: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps."),
+			cure("lower_resolution", "Make a new, smaller model", "text", "Resolution 128 (the first dense layer grows with its square) and smaller AutoEncoder and inter dimensions; Quick96 fits cards of 4 GB.", "Detail; training begins anew."),
+			lookAtCard,
+		},
+		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/core/leras/layers/Dense.py"},
+	}, cause.Card{
 		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "Model, optimizer and a batch of faces share the card. The batch size can be changed at every start; resolution and dimensions are fixed when a model is made.",
 		Cures: []cause.Cure{

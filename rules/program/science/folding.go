@@ -61,7 +61,7 @@ var AlphaFold3 = program.Program{
 var ColabFold = program.Program{
 	Name: "colabfold", Shown: "ColabFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"colabfold/batch.py": "--max-msa --max-seq --max-extra-seq --disable-unified-memory --num-models --num-recycle"},
-	Proofs:   []string{"colabfold/", "colabfold_batch", "Not Enough GPU memory?", "colabfold.batch", "colabfold.", "cf_af.run_alphafold"},
+	Proofs:   []string{"colabfold/", "colabfold_batch", "Not Enough GPU memory?", "colabfold.batch", "colabfold.", "cf_af.run_alphafold", "citations for tools or databases", "stop_at_score="},
 	Titles:   map[string]string{"lower_batch_size": "Use fewer sequences of the MSA", "cpu_offload": "Keep unified memory on"},
 	Costs:    map[string]string{"lower_batch_size": "Some accuracy for families with few relatives."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),
