@@ -101,6 +101,7 @@ func TestRefusedInPassing(t *testing.T) {
 		"a texture":               {"Texture creation failed: Not enough memory resources are available to complete this operation. (0x8007000E)", fact.PlainDevice},
 		"CUDA.jl in a loop":       {"ERROR: StackOverflowError:\n [5] CUDA.OutOfGPUMemoryError(sz::Int64)\n   @ CUDA pool.jl:338", fact.DeviceAlloc},
 		"MicroPython, no figure":  {"MemoryError: memory allocation failed, allocating %u bytes", fact.PlainHost},
+		"static TLS, cut":         {"OSError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate mem", ""},
 		"static TLS":              {"ImportError: /usr/lib/libgomp.so.1: cannot allocate memory in static TLS block", ""},
 		"Thrust, without detail":  {"terminate called after throwing an instance of 'thrust::system::detail::bad_alloc'\n  what():  std::bad_alloc: out of memory", fact.RMMAlloc},
 	} {

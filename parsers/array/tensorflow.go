@@ -30,6 +30,7 @@ var (
 	// Up to 1.3 it ends behind the shape, and in 2016 a scalar has none.
 	tensorPattern    = text.NewPattern(`allocatingtensor(?:withshape|ofshape)(?:(?<shape>\[[\d,]{0,120}\])(?:andtype(?<dtype>u?int(?:8|16|32|64)|bfloat16|float|double|half|bool|complex(?:64|128)|q(?:u?)int8)?)?|\[\[node)`)
 	allocatorPattern = text.NewPattern(`byallocator(?<name>[a-z_0-9]{2,24})`)
+	nodeDevice       = text.NewPattern(`_device="[^"]{0,80}/(?:device:)?(?<on>[cg]pu):\d`) // before 1.4 the node alone says it
 )
 
 var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
@@ -118,7 +119,7 @@ func readOOMTensor(m text.Message) int {
 	}
 	a := m.Find(allocatorPattern, 420)
 	switch name := a.Lower("name"); {
-	case name == "cpu" || name == "mklcpu":
+	case name == "cpu" || name == "mklcpu", !a.Ok() && m.Find(nodeDevice, 1600).Lower("on") == "cpu":
 		x.Backend = "cpu"
 	case a.Ok():
 		x.Figures.Device = m.Find(devicePattern, 420).Count("device")

@@ -40,7 +40,7 @@ var kernelWordings = slices.Concat(
 		// In bytes, of cgroup v1: the smallest limit up the path.
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
-		text.On("memory+swap: usage ", text.Says("cgroup_v1")), text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
+		text.On("memory+swap: usage ", text.Says("cgroup_v1")), text.On("mem_cgroup_out_of_memory", text.Says("cgroup")), text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))), text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))), text.On(" pages RAM", readPages), text.On(" memory peak", readPeak),
 		text.On("free_cma:", text.States(500, 30, zonePattern)), text.On(" pages HighMem", readPages),
 		text.On("due to memory pressure for ", readOOMD), text.On("seconds and there was reclaim activity", text.FailsIf(oomdKill, 260, 0, text.NewPattern(`memorypressurefor`))), // systemd-oomd 248, before it kills
 		text.On("due to memory used (", readOOMD), text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill), text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),

@@ -113,7 +113,7 @@ var jaxCards = []cause.Card{
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
-		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
+		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: when.All(mostlyResults, when.Not(calls.EmbeddingTable)), Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for the results of one call: {out}",
 		Means: "By the table under the message, what the compiled function returns takes {out}, and computing it {scratch} more.[[ The largest result is {shape}: its first side, {first}, usually counts steps, draws or samples, {each} each.]]",
 		Not:   "Checkpointing inside the function: the results keep their size.",

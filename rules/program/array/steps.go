@@ -36,7 +36,7 @@ var JAX = program.Program{
 		"limit_framework_preallocation": preallocation,
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(jaxStateCards, jaxCards),
+	Cards:  slices.Concat(jaxStateCards, calls.JAXFirst, jaxCards),
 }
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {

@@ -205,8 +205,9 @@ var llamaPartCards = []cause.Card{
 		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
+	touch.MetalBuffers,
 	{
-		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
+		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal}, Unsaid: touch.OldMetalCache,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of the Mac's GPU memory, most of which the weights take",
 		Means: "It loaded, and then a Metal command ran out of memory[[: its buffers were {mine} by then]]. macOS lets the GPU use {limit}; most of what it holds are the weights.",
 		Cures: []cause.Cure{

@@ -32,7 +32,7 @@ var Ollama = program.Program{
 		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
 		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory", "runtime OOM detected; expiring loaded models",
 		"llama-server process has terminated", "an unknown error was encountered while running the model", "gpu VRAM usage didn't recover",
-		"memory.required.", "layers.offload=", "KvCacheType:", "/ollama/llm/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
+		"memory.required.", "layers.offload=", "KvCacheType:", "/ollama/llm/", "/llm/llama.cpp/gguf/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
 		"registry.ollama.ai", ".ollama/models/", "blobs/sha256-", "ollama._types.", "Ollama call failed", "tcp 127.0.0.1:11434->",
 		"(ollama)", "task=ollama,", "(ollama_llama_se)", "(ollama_llama_server)",
 	},

@@ -103,11 +103,12 @@ var alphafold3Cards = []cause.Card{{
 }}
 
 var colabfoldCards = []cause.Card{{
-	ID: "colabfold/full", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return ledger.Requested(c) > 0 && ledger.Requested(c) < 512<<20 && c.Signal("notebook") != nil },
+	ID: "colabfold/full", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool {
+		return ledger.Requested(c) > 0 && ledger.Requested(c) < 512<<20 && c.Signal("notebook") != nil
+	},
 	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "found the notebook's card full: even {asked} was refused",
 	Means: "{asked} is very little beside what a prediction needs, so the card was full before it: with what an earlier run in this session left there, or with this query itself, whose pair representation grows with the square of its length.",
-	Cures: []cause.Cure{{Fix: "restart_session", Title: "Restart the runtime, run one query", Told: "Colab: Runtime, Restart session (or Disconnect and delete runtime), then the cells again, one prediction in a session.", Cost: "results that were not downloaded"}, shorterCure, largerCard},
-	Sources: []string{"colabfold/batch.py", "https://github.com/sokrypton/ColabFold/issues/169"},
+	Cures: []cause.Cure{{Fix: "restart_session", Title: "Restart the runtime, run one query", Told: "Colab: Runtime, Restart session (or Disconnect and delete runtime), then the cells again, one prediction in a session.", Cost: "results that were not downloaded"}, shorterCure, largerCard}, Sources: []string{"colabfold/batch.py", "https://github.com/sokrypton/ColabFold/issues/169"},
 }, {
 	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of memory for the length of one query[[: it needs {asked} at once]]",

@@ -1,0 +1,31 @@
+package vllm
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// nominal: an NVIDIA card shows the size that it is sold with, as under WSL and
+// Windows; Linux' own driver shows less.
+func nominal(c *ledger.Case) bool {
+	f := c.F()
+	return c.Backend == "cuda" && f.Total != nil && f.Total.Bytes > 0 && f.Total.Bytes%units.GiB == 0
+}
+
+// refusedRoomy is about a request that the card had room for.
+var refusedRoomy = cause.Card{
+	ID: "vllm/refused-though-free", Kinds: onCard, If: when.All(stage.OnCard, ledger.Roomy, nominal), Unsaid: []string{"cuMemMap", "cumem"},
+	Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured, cause.ModelTooLarge, cause.LeakedProcess, cause.BatchTooLarge, cause.ContextTooLong, cause.DeviceImbalance, cause.RetainedMemory},
+	Headline: "was refused {asked} though {free} of the card was free",
+	Means:    "The card itself was not full when the message was written, so something else refused. A total of {total} is what WSL and Windows report (Linux' own driver shows a little less), and there card memory also counts against RAM plus page file. Or: a container or job whose RAM or pinned memory is limited; another process that held the card for a moment.",
+	Not:      "Smaller limits alone (`--max-model-len`, `--gpu-memory-utilization`): the card had room.",
+	Cures: []cause.Cure{
+		{Fix: "raise_pagefile", Title: "WSL, Windows: give it more RAM and swap", Told: "In `C:\\Users\\YOU\\.wslconfig` (half of the RAM is the default), then `wsl --shutdown`; on Windows itself a larger page file too.", Kind: "config", Text: "[wsl2]\nmemory=24GB\nswap=32GB", Cost: "RAM and disk"},
+		{Fix: "raise_memory_limit", Title: "In a container: lift its limits", Told: "`docker run --ipc=host --ulimit memlock=-1`, without `--memory` or with twice of it; `free -h` in it shows what is left.", Cost: "free"},
+		{Fix: "restart_session", Title: "Restart, and watch the card while it starts", Told: "If it fills up just before the failure, it is another process: end that.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "free"},
+	},
+	Sources: []string{"https://learn.microsoft.com/en-us/windows/wsl/wsl-config", "https://docs.nvidia.com/cuda/wsl-user-guide/index.html", "https://docs.vllm.ai/en/latest/deployment/docker.html"},
+}
