@@ -26,8 +26,8 @@ var budgets = []struct {
 	page   bool
 	budget int
 }{
-	{"3 kB, the first time", "crash", false, false, 1560},
-	{"3 kB, warm", "crash", true, false, 101},
+	{"3 kB, the first time", "crash", false, false, 2350},
+	{"3 kB, warm", "crash", true, false, 149},
 	{"3 kB, redacted and written", "crash", true, true, 2877},
 	{"100 kB, warm", "long", true, false, 2191},
 	{"1 MiB of a healthy log, warm", "healthy", true, false, 3538},
