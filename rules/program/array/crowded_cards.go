@@ -124,8 +124,8 @@ var tensorFlowRestCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/oom-rest", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Figures: restFigures,
-		Headline: "filled its share of the card",
-		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]]. The activations of a step fill TensorFlow's share of the card and grow with the batch, more in training than otherwise.[[ {batch} samples went through at once, {each} of each in this tensor alone: if that is not the batch that you set, look at what the generator hands over.]][[ {others}]]",
+		Headline: "ran out of room in its share of the card",
+		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]][[: {used} of the {limit} that this process may take was in use]]. The activations of a step fill TensorFlow's share of the card and grow with the batch, more in training than otherwise.[[ {batch} samples went through at once, {each} of each in this tensor alone: if that is not the batch that you set, look at what the generator hands over.]][[ {others}]]",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(manySamples), Title: "Halve the batch size", Told: "What goes into `feed_dict`, `batch_size=` in `fit`, `.batch(...)`, or the script's own option.", Cost: "slower"},
@@ -154,8 +154,8 @@ var holderOfRest = func() cause.Cure {
 
 func restFigures(c *ledger.Case) map[string]string {
 	out := madeFigures(c)
-	out["batch"], out["each"], out["fitting"], out["others"] = "", "", "", "Another process on the card can have the same effect."
-	if manySamples(c) {
+	out["used"], out["limit"], out["others"] = poolFigures(c)["used"], units.Amount(bytesOf(c.F().Limit)), "Another process on the card can have the same effect."
+	if out["batch"], out["each"], out["fitting"] = "", "", ""; manySamples(c) {
 		n := calls.Sides(c)[0]
 		out["batch"], out["each"], out["fitting"], out["others"] = strconv.FormatInt(n, 10), units.Amount(ledger.Requested(c)/n), strconv.FormatInt(n/16, 10), ""
 	}

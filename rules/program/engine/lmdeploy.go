@@ -17,7 +17,7 @@ var LMDeploy = program.Program{
 	Name: "lmdeploy", Shown: "LMDeploy",
 	Commands: []string{"lmdeploy"},
 	Units:    []string{"lmdeploy"},
-	Proofs:   []string{"lmdeploy/pytorch/", "lmdeploy/vl/", "lmdeploy/lite/", "lmdeploy/serve/", "lmdeploy/turbomind/", "- lmdeploy - ", "[TM][INFO]", "[TM][WARNING]", "[TM][ERROR]", "TurbomindEngineConfig(", "PytorchEngineConfig("},
+	Proofs:   []string{"lmdeploy/pytorch/", "lmdeploy/vl/", "lmdeploy/lite/", "lmdeploy/serve/", "lmdeploy/turbomind/", "lmdeploy serve api_server ", "- lmdeploy - ", "[TM][INFO]", "[TM][WARNING]", "[TM][ERROR]", "TurbomindEngineConfig(", "PytorchEngineConfig("},
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{

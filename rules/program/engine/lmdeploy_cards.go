@@ -80,6 +80,13 @@ func fourBits(c *ledger.Case) bool {
 	return slices.Contains([]string{"awq", "gptq"}, strings.Trim(setting(c, "model_format"), "'\"")) || ledger.AlreadyQuantised(c) != ""
 }
 
+// besideTurboMind: the log shows its configuration, or hardly anything that the
+// process holds is PyTorch's.
+func besideTurboMind(c *ledger.Case) bool {
+	f := c.F()
+	return c.Near("TurbomindEngineConfig(") || f.ProcessUsed != nil && f.Allocated != nil && f.Allocated.Bytes*4 < f.ProcessUsed.Bytes
+}
+
 var (
 	lmdeployShare    = inLMDeploy("lower_mem_fraction", "Lower `cache_max_entry_count`", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
 	lmdeployRequests = inLMDeploy("lower_batch_size", "Or lower `max_batch_size`", "max_batch_size=8", "--max-batch-size 8", "more requests wait")
@@ -127,7 +134,7 @@ var lmdeployCacheCards = []cause.Card{
 		Sources: []string{lmdeployMessages, lmdeployExecutor, "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/engine.py"},
 	},
 	{
-		ID: "lmdeploy/beside-turbomind", Kinds: onCard, Said: []string{"TurbomindEngineConfig("}, If: when.All(lmdeployOn, when.Not(withoutFigures)), Figures: lmdeploySet,
+		ID: "lmdeploy/beside-turbomind", Kinds: onCard, If: when.All(lmdeployOn, when.Not(withoutFigures), besideTurboMind), Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory beside TurboMind",
 		Means:    "The message is PyTorch's; LMDeploy uses it to load the weights, and for a model that reads images. TurboMind's KV cache takes a share of what is free after the weights, `cache_max_entry_count` ({share_here}), and leaves the rest.[[ {asked} more was refused with {room} free.]][[ 16-bit weights are about {at16}, 4-bit ones {at4}.]] If the weights were still loading, they are too large.",
@@ -136,7 +143,7 @@ var lmdeployCacheCards = []cause.Card{
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 	{
-		ID: "lmdeploy/pytorch-engine", Kinds: onCard, Unsaid: []string{"TurbomindEngineConfig("}, If: when.All(lmdeployOn, when.Not(withoutFigures)),
+		ID: "lmdeploy/pytorch-engine", Kinds: onCard, Unsaid: []string{"TurbomindEngineConfig("}, If: when.All(lmdeployOn, when.Not(withoutFigures), when.Not(besideTurboMind)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in its PyTorch engine",
 		Means:    "LMDeploy's PyTorch engine loads the weights and gives the KV cache a share of what is left, `cache_max_entry_count`, 0.8 unless set. Prompts are computed in the rest, up to `max_prefill_token_num` tokens at once.[[ {asked} more was refused with {room} free.]] If the weights were still loading, they are too large.",
