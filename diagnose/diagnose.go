@@ -125,7 +125,9 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 	if left > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d more statements that read like failures, with other figures, are left out", left))
 	}
-	report.OOM = len(report.Incidents) > 0
+	if report.OOM = len(report.Incidents) > 0; report.OOM && len(facts.Closed) > 0 {
+		report.Notes = append(report.Notes, strings.Join(facts.Closed, ", ")+" of your command is left out above: it runs code from elsewhere or opens this machine. Add it if you meant it.")
+	}
 	return withoutCredentials(report)
 }
 

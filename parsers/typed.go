@@ -52,7 +52,6 @@ func distrust(f *fact.Facts, l *text.Log) {
 	f.Settings = slices.DeleteFunc(f.Settings, func(x fact.Setting) bool {
 		return x.Flag != "" && l.TypedOn(x.Line) && argv.Opens(x.Name, x.Value) && !l.HasRecorded(x.Name)
 	})
-	if slices.Sort(left); len(left) > 0 && len(f.Failures) > 0 {
-		f.Notes = append(f.Notes, strings.Join(slices.Compact(left), ", ")+" of your command is left out above: it runs code from elsewhere or opens this machine. Add it if you meant it.")
-	}
+	slices.Sort(left)
+	f.Closed = slices.Compact(left)
 }

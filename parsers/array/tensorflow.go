@@ -158,6 +158,7 @@ var sharePattern = text.NewPattern(`device:gpu:\d{1,2}with(?<share>\d{1,7})mbmem
 
 var (
 	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}(?:[kmgtp](?:ib)?)?)\(?(?<exact>\d{1,20})bytes\)?`)
+	namePattern  = text.NewPattern(`creatingtensorflowdevice\(.{0,60}?name:(?<card>[^,]{3,40}),`)
 	totalPattern = text.NewPattern(`totalmemory:(?<total>SIZE)(?:freememory:(?<free>SIZE))?`)
 )
 
@@ -172,6 +173,7 @@ func readPoolSearch(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFStart, Framework: user(m.Mentions("jaxlib") && !m.Mentions("tensorflow/python", "keras/")), Backend: map[bool]string{true: "rocm", false: "cuda"}[m.Follows("hip_error", 24)], Phase: map[bool]string{true: "unknown", false: "startup_check"}[m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle")]} // then it filled up later
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
+	m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "tf_card", Text: m.Around(namePattern, 6000, 0).Text("card"), Line: m.Log.Line(m.At)})
 	return text.Fails(x)(m) // the next try may stand on the same line
 }
 

@@ -252,6 +252,7 @@ type Facts struct {
 	Code       []Code
 	Facts      []Fact
 	Notes      []string
+	Closed     []string // options that commands are shown without: they run strangers' code or open the machine
 	// Unread are lines that tell of a failure and were only counted: the log says
 	// so too often. Left counts those whose text is not kept.
 	Unread []Unread

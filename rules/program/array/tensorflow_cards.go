@@ -253,7 +253,7 @@ var tensorFlowCards = []cause.Card{
 		Not:   "A smaller batch or model: it does not change this request.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
-			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in every process", Told: "For several processes on one card, or the desktop beside it; before each starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
+			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in every process", Told: "For several processes on one card, or the desktop beside it; in TensorFlow 1 also `config.gpu_options.allow_growth = True` in its session. Before each starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true"), Cost: "A little fragmentation"},
 			otherCard,
 		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},

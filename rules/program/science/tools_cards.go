@@ -322,12 +322,12 @@ var javaCards = []cause.Card{{
 }, {
 	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_"}, Unsaid: []string{"(errno=12)"},
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit", Figures: javaSystem,
-	Means: "[[{windows}]][[{linux}]] A usual reason is -Xmx or -Xms near or above what the machine has.",
+	Means: "[[{windows}]][[{linux}]] Other processes fill it, above all other Java programs and builds, or -Xmx or -Xms is near what the machine has.",
 	Not:   "Raising -Xmx: the system has no more to give.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", If: when.Not((*ledger.Case).Windows), Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit.", Cost: "A smaller heap"},
 		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
-		{Fix: "close_other_apps", Title: "See what else uses RAM", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory, \"Committed\" against its limit"}, {For: "Linux", Text: "`free -h`, and `ulimit -v` for a limit of the shell"}}, Cost: "Free"},
+		{Fix: "close_other_apps", Title: "See what else uses RAM", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory, \"Committed\" against its limit"}, {For: "Linux", Text: "`free -h`, and `ulimit -v` for a limit of the shell"}}, Cost: "Free"}, {Fix: "lower_mem_fraction", If: (*ledger.Case).Windows, Title: "If you set `-Xmx` or `-Xms`: lower it", Told: "At most half of the RAM.", Cost: "A smaller heap"},
 	},
 	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/hotspot/os/windows/os_windows.cpp"},
 }}

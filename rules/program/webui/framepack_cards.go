@@ -70,7 +70,7 @@ var framepackCards = ofCard([]cause.Card{
 		Headline: "{head}", Figures: silently,
 		Means:   "[[{silent} ]]FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",
 		Not:     "GPU Inference Preserved Memory: it keeps more in RAM.",
-		Cures:   []cause.Cure{letWindowsPage, closeForRAM, notOn("windows", cause.Cure{Fix: moreSwap.Fix, Title: "On Linux: add swap", Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost})},
+		Cures:   []cause.Cure{letWindowsPage, notOn("windows", cause.Cure{Fix: moreSwap.Fix, Title: "On Linux: add swap", Told: "In WSL raise `memory=` and `swap=` under `[wsl2]` in `%UserProfile%\\.wslconfig` instead (half of the RAM by default), then `wsl --shutdown`.", Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost}), closeForRAM},
 		Sources: []string{framepack + "issues/74", framepack + "issues/233"}, Solved: 1,
 	},
 	{

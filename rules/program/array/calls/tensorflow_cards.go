@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -24,6 +25,23 @@ func poolFigures(c *ledger.Case) map[string]string {
 	return map[string]string{"used": c.F().Allocated.String(), "limit": units.Amount(c.F().Limit.Bytes)}
 }
 
+// wholeCard: more than the 95 % of what is free that TensorFlow takes by itself.
+func wholeCard(c *ledger.Case) bool {
+	whole, asked := c.Total.Bytes, ledger.Requested(c)
+	if x, ok := c.Fact("tf_card"); ok && whole == 0 {
+		if card, known := fit.Card(x.Text); known {
+			whole = card.TotalBytes
+		}
+	}
+	return whole > 0 && asked*100 >= whole*97 && asked*100 <= whole*102 // cards of one name differ by a hundredth
+}
+
+// oneInRAM: a layer's result for one picture, on the CPU.
+func oneInRAM(c *ledger.Case) bool {
+	s := Sides(c)
+	return c.Backend == "cpu" && len(s) == 4 && s[0] == 1 && s[1] >= 16 && min(s[2], s[3]) >= 16
+}
+
 // TensorFlowFirst are TensorFlow's cards that stand before the others.
 var TensorFlowFirst = []cause.Card{
 	{
@@ -37,6 +55,29 @@ var TensorFlowFirst = []cause.Card{
 			{Fix: "limit_framework_preallocation", Title: "Or set the pool's size yourself", Told: "In MB, before anything uses the card:", Kind: "python", Text: "gpu = tf.config.list_physical_devices(\"GPU\")[0]\ntf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=8192)])", Cost: "none"},
 		},
 		Sources: []string{"xla/stream_executor/rocm/rocm_driver.cc", "tensorflow/core/common_runtime/gpu/gpu_device.cc", "https://www.tensorflow.org/guide/gpu"},
+	},
+	{
+		ID: "tensorflow/whole-card", Kinds: []fact.Kind{fact.TFStart}, If: wholeCard,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "asked for the whole card at its start: {asked} in one piece",
+		Means: "Left alone, TensorFlow asks for 95 % of what is free. So a share near 1 is set in the code: `per_process_gpu_memory_fraction`, which many scripts offer as an option like `--gpu_memory_fraction`. It is of the card's total, of which the driver, the desktop and other programs have a part. After the refusal TensorFlow tries a tenth less each time, so it may have continued.",
+		Not:   "A smaller batch or model: it does not change this request.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Lower the share to 0.8, or let it grow", Told: "The script's option, or where it makes its session (with `tf.compat.v1.` for `tf.` in TensorFlow 2):", Kind: "python", Text: "options = tf.GPUOptions(allow_growth=True)   # or per_process_gpu_memory_fraction=0.8\nsess = tf.Session(config=tf.ConfigProto(gpu_options=options))", Cost: "a little fragmentation"},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "Desktop and browser count too; end an earlier run of yours.", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
+		},
+		Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_device.cc", "tensorflow/core/protobuf/config.proto"},
+	},
+	{
+		ID: "tensorflow/cpu-sample", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"by allocator cpu", "by allocator mklcpu"}, If: oneInRAM,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of RAM for a layer of one picture",
+		Means: "The allocator in the message is the CPU's. The first number of the shape, usually the batch, is 1 already, so one picture needs {asked} in this layer alone, and in training every layer keeps its result until the backward pass.",
+		Not:   "A smaller batch: it is 1. GPU settings such as memory growth: this tensor is in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Use smaller pictures, or crops of them", Told: "Half the width and height is a quarter of every layer. Use the program's own option for the size or the crop.", Cost: "detail"},
+			{Fix: "close_other_apps", Title: "Free RAM", Told: "Close what you do not need; end an earlier run of yours.", Cost: "free"},
+			{Fix: "add_swap", Title: "Let the system put RAM on disk", Ways: []cause.Way{{For: "Windows", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart."}, {For: "Linux", Text: "`sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"}}, Cost: "slow while it is used"},
+		},
+		Sources: []string{"tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
 		ID: "tensorflow/restored", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"save/RestoreV2"}, If: when.All(func(c *ledger.Case) bool { return c.Backend != "cpu" }, poolFull), Figures: poolFigures,
