@@ -52,9 +52,9 @@ var Torch7 = program.Program{
 			Sources: []string{"torch/distro/install.sh", "https://github.com/torch/tds"},
 		},
 		{
-			ID: "torch7/card", Kinds: anyCard, Said: []string{"THCStorage.cu", "THCGeneral", "cutorch", "luajit"},
+			ID: "torch7/card", Kinds: append([]fact.Kind{fact.CUDAHandle}, anyCard...), Said: []string{"THCStorage.cu", "THCGeneral", "cutorch", "luajit"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused memory on the card",
-			Means: "Error 2 is the driver's \"out of memory\"; Torch for Lua prints neither what was wanted nor what is free. A failure at the first pass means too large an input (image, batch, length) or a card in use by something else; a later one, something that is kept.",
+			Means: "Error 2 and cuDNN's ALLOC_FAILED say that memory was refused; Torch for Lua prints neither what was wanted nor what is free. A failure at the first pass means too large an input (image, batch, length) or a card in use by something else; a later one, something that is kept, or a batch of another size (the last of an epoch), for which cuDNN searches anew.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Use a smaller image or batch", Cost: "detail, or slower", Told: "By the script's own option: `-image_size` (neural-style: 256), `-batch_size`/`-batchSize`, `-rnn_size`, `-seq_length`. Half the width and height is a quarter."},
 				{Fix: "limit_framework_preallocation", Title: "Turn off cuDNN autotune, use Adam", Cost: "slower", Told: "`-backend cudnn` without `-cudnn_autotune`, `-optimizer adam` in place of L-BFGS where the script has them (neural-style); in your own code `cudnn.benchmark = false`, and the `optnet` package, which shares buffers."},

@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -42,6 +44,22 @@ func oneInRAM(c *ledger.Case) bool {
 	return c.Backend == "cpu" && len(s) == 4 && s[0] == 1 && s[1] >= 16 && min(s[2], s[3]) >= 16
 }
 
+// onTegra: TensorFlow started on a board whose GPU shares the RAM, with next to
+// nothing of it.
+func onTegra(c *ledger.Case) bool {
+	x, ok := c.Fact("tf_share")
+	board := strings.ToLower(x.Text)
+	return ok && x.Size != nil && x.Size.Bytes < units.GiB && (strings.Contains(board, "tegra") || strings.Contains(board, "xavier") || strings.Contains(board, "orin"))
+}
+
+func tegraFigures(c *ledger.Case) map[string]string {
+	x, _ := c.Fact("tf_share")
+	if x.Size == nil {
+		return map[string]string{"share": "", "board": ""}
+	}
+	return map[string]string{"share": units.Amount(x.Size.Bytes), "board": x.Text}
+}
+
 // TensorFlowFirst are TensorFlow's cards that stand before the others.
 var TensorFlowFirst = []cause.Card{
 	{
@@ -78,6 +96,18 @@ var TensorFlowFirst = []cause.Card{
 			{Fix: "add_swap", Title: "Let the system put RAM on disk", Ways: []cause.Way{{For: "Windows", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart."}, {For: "Linux", Text: "`sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"}}, Cost: "slow while it is used"},
 		},
 		Sources: []string{"tensorflow/core/framework/cpu_allocator_impl.cc"},
+	},
+	{
+		ID: "tensorflow/tegra", Kinds: []fact.Kind{fact.TFAlloc}, If: onTegra, Figures: tegraFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "got only {share} at its start: the board's RAM was nearly full",
+		Means: "On this board ({board}) the GPU and the system have one memory. At its start TensorFlow takes what is free there and keeps to it: {share}. Desktop, other programs and the file cache had the rest.",
+		Not:   "A smaller batch: too little was there before the model came. Another GPU: the board has one.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Free RAM, then start it at once", Told: "The desktop takes about 1 GB: `sudo systemctl isolate multi-user.target` does without it until the next start. `sync; echo 3 | sudo tee /proc/sys/vm/drop_caches` empties the file cache, `free -h` shows what is used.", Cost: "what you end stops"},
+			{Fix: "add_swap", Title: "Add swap for everything else", Told: "The GPU cannot use it, but other programs' memory goes there.", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "disk space"},
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "A MobileNet instead of a ResNet, or the same model in TensorFlow Lite.", Cost: "accuracy"},
+		},
+		Sources: []string{"tensorflow/core/common_runtime/gpu/gpu_device.cc", "https://docs.nvidia.com/cuda/cuda-for-tegra-appnote/index.html"},
 	},
 	{
 		ID: "tensorflow/restored", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"save/RestoreV2"}, If: when.All(func(c *ledger.Case) bool { return c.Backend != "cpu" }, poolFull), Figures: poolFigures,
