@@ -17,7 +17,7 @@ var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_
 // textFigures are batch and length of the log with their halves, what the model
 // takes, and how many tokens the piece that was refused is as 32-bit logits.
 func textFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens128": "", "tokens152": "", "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...)}
+	out := map[string]string{"tokens128": "", "tokens152": "", "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
 	if s, ok := c.Setting(trainedLength...); ok {
 		out["length"] = s.Value
 	}
@@ -86,8 +86,8 @@ var swiftCards = []cause.Card{
 		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in RLHF, where several parts of a run share a card",
 		Means: "RLHF often keeps the policy in training, a reference model and vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} would be {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ Outside this process {others} of the card is taken: usually the run's own vLLM or another rank; `nvidia-smi` on the machine shows whether it is an older run.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size and the length of answers", Told: "Halve `--max_completion_length` too. Add to `swift rlhf`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
-			{Fix: "lower_gpu_memory_utilization", Title: "Give vLLM a smaller share, and let it sleep while training", Told: "Where vLLM runs on the same cards: `--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
+			{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size and the length of answers", Told: "Halve the length too: `--max_completion_length` (GRPO), `--max_length` (DPO and others). Add to `swift rlhf`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
+			{Fix: "lower_gpu_memory_utilization", If: func(c *ledger.Case) bool { return c.Near("grpo_trainer") || c.In("vllm") }, Title: "Give vLLM a smaller share, and let it sleep while training", Told: "Where vLLM runs on the same cards: `--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
 			{Fix: "shard_training", Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "`--deepspeed zero3` (or `zero3_offload`), and `NPROC_PER_NODE` = the cards of a machine.", Cost: "Communication between the cards."},
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
