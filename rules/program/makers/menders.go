@@ -43,6 +43,7 @@ var (
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			facesOnly(),
 			made("codeformer/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the enlarged background grow with the image.", "`-w`: it changes quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -257,3 +258,15 @@ var (
 		Cards: []cause.Card{made("chainner/tile", cause.BatchTooLarge, "Memory grows with the tile. Auto halves it after each refusal; with a fixed size or No Tiling chaiNNer stops. Transformer models (SwinIR, HAT, DAT) need many times what ESRGAN does at the same tile size.", "", "chaiNNer/backend/src/nodes/impl/upscale/tiler.py", theirs("vae_tiling", "half_precision", "lower_resolution")...)},
 	}
 )
+
+// facesOnly is for a command of CodeFormer's that enlarges no background.
+func facesOnly() cause.Card {
+	k := made("codeformer/faces", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little, and this command enlarges no background. What grows with the image is the search for faces, which takes it whole.", "`-w`: it changes quality, not memory. `--bg_tile`: no background is enlarged.", "CodeFormer/inference_codeformer.py",
+		append(theirs("lower_resolution", "use_smaller_model"), cause.Cure{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Backend == "mps" }, Title: "With a folder: one image per run", Told: "On a Mac PyTorch keeps what it compiled for each size of image until the process ends. Give `--input_path` one file at a time.", Cost: "the models load each time"})...)
+	also := k.If
+	k.If = func(c *ledger.Case) bool {
+		typed := step.Typed(c, "inference_codeformer.py")
+		return also(c) && len(typed) > 0 && !slices.ContainsFunc(typed, func(s fact.Setting) bool { return s.Name == "bg_upsampler" || s.Name == "face_upsample" })
+	}
+	return k
+}
