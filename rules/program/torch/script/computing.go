@@ -50,8 +50,8 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows)), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of memory while comparing all rows with all: {asked} in one matrix",
-		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} is a matrix of {side} at {bits} bit.]][[ This program held {mine} of {total} before.]]",
+		Headline: "ran out of memory while comparing all rows with all: {asked} in one piece",
+		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} would be one matrix of {side} at {bits} bit.]][[ {several}]][[ This program held {mine} of {total} before.]]",
 		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
 			cures.Only(clues.Unaccounted, cures.LookFirst),
@@ -72,7 +72,10 @@ var computing = []cause.Card{
 			{Fix: "fix_shape", If: when.Not(withBoxes), Title: "Print both shapes", Cost: "a minute", Kind: "python", Text: "print(a.shape, b.shape)   # a, b: the two sides"},
 		},
 		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
-			out["side"], out["whole"] = "", ""
+			out["side"], out["whole"], out["several"] = "", "", ""
+			if s.says("transpose(-", "bmm(", "permute(", ".mean(0)", "mean(dim=0") {
+				out["several"] = "With a side before the rows (heads, views, samples) it is that many smaller ones."
+			}
 			if nodeRows(c) {
 				out["whole"] = "A smaller batch: the whole graph is one sample"
 			}
