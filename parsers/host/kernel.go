@@ -50,7 +50,7 @@ var kernelWordings = slices.Concat(
 		// Go's os/exec of a child; Ollama and PyTorch's loader read it themselves.
 		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
-	text.OnAny(text.Unless(text.Fails(kernelKill), killBelow), "OOM killer terminated this process", "Tasks state (memory values in pages)"), text.OnAny(text.Unless(readUnit, text.Before("systemd-oomdkilled", 240)), "failed with result 'oom-kill'", "has been killed by the OOM killer"),
+	text.OnAny(text.Unless(text.Fails(kernelKill), killBelow), "OOM killer terminated this process", "Tasks state (memory values in pages)", "oom_kill_process from out_of_memory"), text.OnAny(text.Unless(text.FailsAlone(oomdKill), text.Behind("killed/", 4000)), "cgroups for killing, top candidates were"), text.OnAny(text.Unless(readUnit, text.Before("systemd-oomdkilled", 240)), "failed with result 'oom-kill'", "has been killed by the OOM killer"),
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),

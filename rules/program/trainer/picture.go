@@ -3,6 +3,7 @@ package trainer
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -34,8 +35,7 @@ var pictureModel = []cause.Remedy{
 
 // OneTrainer has a window: everything is a field of a tab.
 var OneTrainer = program.Program{
-	Name: "onetrainer", Shown: "OneTrainer",
-	Work: "image-generation", Edits: "flags", Language: "python",
+	Name: "onetrainer", Shown: "OneTrainer", Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OneTrainer/modules/util/enum/GradientCheckpointingMethod.py": "CPU_OFFLOADED", "OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
 	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
@@ -48,7 +48,7 @@ var OneTrainer = program.Program{
 		"lower_num_workers":      step.Paste("ui", "Tab general: Dataloader Threads 1"),
 	},
 	Like:  []*program.Program{&Pictures},
-	Cards: oneTrainerCards,
+	Cards: append([]cause.Card{calls.Saving("onetrainer", cause.Cure{Fix: "half_precision", Title: "Save it in 16 bit", Kind: "ui", Text: "Tab model: Output Data Type float16 or bfloat16", Cost: "none for making pictures"})}, oneTrainerCards...),
 }
 
 // AIToolkit is ostris' trainer: a YAML file, or the same fields in its page.

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -88,8 +89,14 @@ func callFigures(c *ledger.Case) map[string]string {
 }
 
 var (
-	SixtyFour = cause.Cure{Fix: "upgrade_version", If: reader.OnWindows, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process may have 2 GB at most: install the 64-bit Python.", Cost: "half an hour"}
+	SixtyFour = cause.Cure{Fix: "upgrade_version", If: maybe32, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process may have 2 GB at most: install the 64-bit Python.", Cost: "half an hour"}
 )
+
+// maybe32: a Python for Windows that no 64-bit library was seen in. PyTorch has
+// never been made for 32-bit Windows, and programs of these kinds of work run it.
+func maybe32(c *ledger.Case) bool {
+	return reader.OnWindows(c) && !c.In("pytorch") && !slices.Contains([]string{"text-inference", "text-training", "embedding", "image-generation", "video-generation", "audio"}, c.Reader.Work)
+}
 
 // CallCards are about arrays of RAM whose call says what they are.
 var CallCards = []cause.Card{

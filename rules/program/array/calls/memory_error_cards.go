@@ -12,6 +12,7 @@ import (
 
 // MemoryErrorCards are about Python's own exception, which has no figures.
 var MemoryErrorCards = []cause.Card{
+	Saving("other", cause.Cure{}),
 	{
 		ID: "other/memory-while-reading", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: func(c *ledger.Case) bool { return readsWhole(c) != nil }, Figures: readsWhole,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while reading a whole file (MemoryError)",

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -232,3 +233,10 @@ var kohyaDDP = cause.Card{
 
 // tunesSDXL: sdxl_train.py, which alone of these has a fused backward pass.
 func tunesSDXL(c *ledger.Case) bool { return c.Near("sdxl_train.py") }
+
+// kohyaSaving writes what was trained (library/train_util.py, --save_precision;
+// flux_train.py, --mem_eff_save).
+var kohyaSaving = calls.Saving("kohya", cause.Cure{
+	Fix: "half_precision", Title: "Save it in 16 bit", Steps: kohyaAdds(step.Change{Flag: "--save_precision", Value: "fp16"}), Cost: "none for making pictures",
+	Told: "Half of what 32 bit takes. `flux_train.py` also has `--mem_eff_save`, which writes without the copy.",
+})

@@ -61,7 +61,7 @@ var Kohya = program.Program{
 		"use_lower_quant":        kohya("--fp8_base"),
 		"use_smaller_model":      step.Paste("text", "Train on a smaller base: SD 1.5 instead of SDXL, SDXL instead of FLUX."),
 	},
-	Cards: slices.Concat([]cause.Card{kohyaDDP}, kohyaCards),
+	Cards: slices.Concat([]cause.Card{kohyaDDP, kohyaSaving}, kohyaCards),
 }
 
 var kohyaTraining = []cause.Remedy{
