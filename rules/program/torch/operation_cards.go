@@ -195,7 +195,7 @@ func evaluating(c *ledger.Case) bool {
 		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
 			return false // a part of training is called so
 		}
-		found = found || f.Own && slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function)
+		found = found || f.Own && (cures.PassesValidation(f.Source) || slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function))
 	}
 	return found
 }

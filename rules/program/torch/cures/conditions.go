@@ -197,6 +197,19 @@ func Validating(c *ledger.Case) bool {
 	})
 }
 
+// PassesValidation: a call is handed the validation, by its first argument or by
+// the name of a loader: iterate("val", ...), run_epoch(model, val_loader). A call
+// that is handed both sets decides nothing.
+func PassesValidation(source string) bool {
+	line := strings.ReplaceAll(source, "'", `"`)
+	if strings.Contains(line, "train_") || strings.Contains(line, "Loader(") || strings.Contains(line, "ataset(") {
+		return false
+	}
+	return slices.ContainsFunc([]string{`("val"`, `("valid"`, `("validation"`, `("test"`, `("eval"`, `="val"`, `="valid"`, `="test"`, "val_loader", "valid_loader", "valloader", "val_dataloader", "test_loader", "testloader", "test_dataloader"}, func(word string) bool {
+		return strings.Contains(line, word)
+	})
+}
+
 // linesBetween are a progress bar and the head of a traceback.
 const linesBetween = 4
 
