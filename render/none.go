@@ -20,8 +20,6 @@ func (p *page) noIncident() {
 		}
 		if r.Lookalikes[0].ID == "memory_mentioned" {
 			p.say(prose(more))
-		} else {
-			p.say(prose(pasteMore(r.Input.Lines)))
 		}
 	case len(r.Lookalikes) > 0:
 		p.heading(p.level, prose(cmp.Or(headings[r.Lookalikes[0].ID], "This is not out of memory")))
