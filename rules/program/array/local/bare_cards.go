@@ -138,8 +138,24 @@ func mlxSet(name, value string) func(*ledger.Case) bool {
 	}
 }
 
-// TrainingCard is about MLX in training; the card of a request says the rest.
-var TrainingCard = cause.Card{
+// examplesTraining is about the script that mlx-examples had before mlx_lm.
+var examplesTraining = cause.Card{
+	ID: "mlx/examples-lora", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{" lora.py --", "Consider pre-splitting your data"}, Unsaid: []string{"Resource limit", "mlx_lm", "mlx_vlm", "will be truncated", "Peak mem"},
+	Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory in training",
+	Means: "This `lora.py` (of mlx-examples) cuts nothing: a batch is padded to its longest sample, whatever that is; above 2,048 tokens it warns and goes on. So one long sample decides how much a step takes.",
+	Not:   "`--max-tokens`: it is for generating. `--max-seq-length`, `--grad-checkpoint`: they belong to its successor `mlx_lm.lora`.",
+	Cures: []cause.Cure{
+		{Fix: "lower_context", Title: "Split the long samples in train.jsonl and valid.jsonl", Told: "Into pieces below 2,048 tokens (about 1,500 English words), or leave them out; shorter ones help further.", Cost: "context across the cut is lost"},
+		{Fix: "lower_batch_size", If: when.Not(mlxSet("batch_size", "1")), Title: "Lower `--batch-size` to 1", Told: "The default is 4.", Cost: "noisier steps"},
+		{Fix: "use_lora", Title: "Train fewer layers: `--lora-layers 4`", Told: "The default is 16; 8 or 4 keep less for the backward pass.", Cost: "perhaps quality"},
+		{Fix: "use_lower_quant", Title: "Train on a 4-bit model (QLoRA)", Told: "`python convert.py --hf-path REPOSITORY -q` (REPOSITORY: the model's name on Hugging Face) makes one.", Cost: "slight loss of quality"},
+		{Fix: "upgrade_version", Title: "Or move to `mlx_lm.lora`", Told: "`pip install mlx-lm`: it cuts samples at `--max-seq-length` and has `--grad-checkpoint`.", Cost: "other option names"},
+	},
+	Sources: []string{"mlx-examples/lora/lora.py", "mlx-examples/lora/README.md"},
+}
+
+// trainingCard is about MLX in training; the card of a request says the rest.
+var trainingCard = cause.Card{
 	ID: "mlx/training", Kinds: []fact.Kind{fact.MetalMemory, fact.MLXAlloc}, Said: []string{"Train loss", "Consider pre-splitting your data", " lora.py --", "mlx_lm.lora", "mlx_lm/lora.py", "mlx_lm/tuner/", "mlx_vlm/lora.py"}, Unsaid: []string{"Resource limit"},
 	Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory in training",
 	Means: "Weights, gradients, optimizer state and the activations of a batch share what macOS gives the GPU, two thirds to three quarters of the RAM. A batch is padded to its longest sample, so one long sample can fail after many steps (\"Peak mem\" rises with it).",

@@ -16,7 +16,7 @@ import (
 const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 
 var MLXCards = append(guardCards, []cause.Card{
-	TrainingCard,
+	examplesTraining, trainingCard,
 	{
 		ID: "mlx/prefill-guard", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"would require ~"}, If: refusedPrompt,
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "refused the prompt: {lacks} too little under its ceiling of {limit}",
