@@ -287,9 +287,23 @@ var (
 			"mixed_precision":  say("`--mixed-precision bf16`, `fp16` before RTX 30."),
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("autotrain",
+		Cards: []cause.Card{autoTrainTasks(), stepOf("autotrain",
 			"Without `--peft` all weights are trained, about 16 bytes a parameter (7B: 112 GB), and quantisation does not apply. With `--peft` `batch_size` x `block_size` decides; -1 is the model's own length.",
 			"", "autotrain-advanced/src/autotrain/trainers/clm/params.py",
 			"use_lora", "lower_batch_size", "lower_context")},
 	}
 )
+
+// autoTrainTasks is about AutoTrain's trainers beside the one for language models:
+// none of them knows LoRA or fewer bits.
+func autoTrainTasks() cause.Card {
+	k := stepOf("autotrain", "This trainer trains all weights in 32 bit, about 16 bytes a parameter with `adamw_torch` (2 billion: 32 GB), before any batch; it has no LoRA and no 4 bit, which AutoTrain has for language models and seq2seq only. A model of some hundred million parameters leaves the card to the batch.",
+		"`--peft`, `--quantization`: this trainer has neither.", "autotrain-advanced/src/autotrain/trainers/sent_transformers/params.py", "use_smaller_model")
+	k.ID, k.Said = "autotrain/tasks", []string{"trainers.sent_transformers", "trainers/sent_transformers", "trainers.text_", "trainers/text_", "trainers.token_classification", "trainers/token_classification", "trainers.extractive", "trainers/extractive", "trainers.image_", "trainers/image_", "trainers.object_detection", "trainers/object_detection"}
+	k.Cures = []cause.Cure{
+		{Fix: "use_smaller_model", Title: "Train a smaller model", Told: "`--model` with some hundred million parameters: for sentences `sentence-transformers/all-mpnet-base-v2` or `BAAI/bge-base-en-v1.5`, for classes `distilbert-base-uncased`. If it has no more than that already, begin with the batch.", Cost: "quality, perhaps"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "`--batch-size 2 --gradient-accumulation 4` (defaults 8 and 1); text also `--max-seq-length 64` (default 128).", Cost: "slower"},
+		{Fix: "optimizer_8bit", Title: "Use an optimizer with less state", Told: "`--optimizer adafactor`, or `adamw_8bit` with bitsandbytes installed: 8 or 6 bytes a parameter less.", Cost: "hardly any"},
+	}
+	return k
+}
