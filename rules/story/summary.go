@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 )
 
 // summary says what happened in figures: what was asked for, who holds the rest,
@@ -37,7 +38,7 @@ func (t teller) summary() string {
 // a figure that is none, and an exception of a program that caught this failure
 // and went on.
 func (t teller) asides() string {
-	var out []string
+	out := calls.PictureOf(t.Case, t.cause.Card)
 	if l, ok := ledger.LadderOf(t.Case); ok {
 		out = append(out, fmt.Sprintf("%s worked before (%s), %s did not.", ledger.Thousands(l.Worked), plain(l.Of), ledger.Thousands(l.Tried)))
 	}

@@ -4,7 +4,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Repositories that make pictures and films by scripts of their own.
@@ -219,7 +221,9 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: inUse("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: inUse("lower_batch_size", "use_smaller_model", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py", theirs("stream_dataset", "lower_resolution", "use_smaller_model")...),
+			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py",
+				cause.Cure{Fix: "lower_resolution", If: calls.LargePicture, Title: "Use a smaller picture", Told: "Scale it to about 1,000 pixels before it goes in. Each frame is as large as the picture: half of its width and height is a quarter of the RAM.", Cost: "detail"},
+				cause.Cure{Fix: "stream_dataset", If: when.Not(calls.LargePicture)}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "stream_dataset"}),
 			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
 			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the card batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},

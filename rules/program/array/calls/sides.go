@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // typeSizes are bytes of one element, by how NumPy's types are written in code.
@@ -105,4 +107,23 @@ func sidesOf(arguments string) []string {
 		}
 	}
 	return nil // cut off
+}
+
+// PictureOf says that the array which NumPy was refused is a picture, or several,
+// where the card that speaks is not NumPy's own, which says so itself.
+func PictureOf(c *ledger.Case, card string) []string {
+	s := Sides(c)
+	if n := len(s); !c.Root(fact.NumpyAlloc) || n < 3 || n > 4 || s[n-1] != 3 && s[n-1] != 4 || min(s[n-2], s[n-3]) < 64 || max(s[n-2], s[n-3]) > 1<<15 || strings.HasPrefix(card, "numpy/") {
+		return nil
+	}
+	if len(s) == 3 {
+		return []string{fmt.Sprintf("That is one picture of %d x %d pixels.", s[1], s[0])}
+	}
+	return []string{fmt.Sprintf("That is %s pictures of %d x %d pixels.", ledger.Thousands(s[0]), s[2], s[1])}
+}
+
+// LargePicture: one side of it has more pixels than a screen.
+func LargePicture(c *ledger.Case) bool {
+	s := Sides(c)
+	return len(s) >= 3 && PictureOf(c, "") != nil && max(s[len(s)-2], s[len(s)-3]) > 2160
 }
