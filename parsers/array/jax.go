@@ -64,7 +64,7 @@ func xlaUser(m text.Message) string {
 	if m.Mentions("torch_xla", "runtimeerror:resourceexhausted:from/job:") && !underJAX(m) {
 		return "pytorch"
 	}
-	return user(underJAX(m) || !m.Mentions("tensorflow", "statuscode:resourceexhausted", "tpu_compile_succeeded_assert"))
+	return user(underJAX(m) || !m.Mentions("tensorflow", "statuscode:resourceexhausted", "tpu_compile_succeeded_assert", "compilationfailure:ranoutofmemory", "/job:worker/replica:"))
 }
 
 func xlaBackend(m text.Message) string {

@@ -175,7 +175,7 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html", "https://onnxruntime.ai/docs/get-started/with-c.html"},
 	},
 	{
-		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
+		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, Unsaid: []string{"providers/cuda/"}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room for a buffer of {asked} in one node",
 		Means: "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which; `nvidia-smi` while it runs shows it. By default the arena grows in powers of two, so it may ask for more than the node needs.",
 		Cures: []cause.Cure{
@@ -186,11 +186,11 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
-		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
+		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider", "providers/cuda/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "had no room on the card for a buffer of {asked} in one node",
 		Means: "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two defaults add to it: the arena grows in powers of two, and the search for the fastest convolution takes large workspaces. The message does not say what else is on the card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Use a smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
+			fewerThreads, {Fix: "lower_resolution", Title: "Use a smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size per `run()`", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
 			{Fix: "limit_framework_preallocation", Title: "Set `kSameAsRequested` and `HEURISTIC`", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
 		},

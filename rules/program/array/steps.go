@@ -36,7 +36,7 @@ var JAX = program.Program{
 		"limit_framework_preallocation": preallocation,
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(jaxStateCards, calls.JAXFirst, jaxCards),
+	Cards:  slices.Concat(jaxStateCards, calls.JAXFirst, local.Padded("jax"), jaxCards),
 }
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {
@@ -65,7 +65,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
-	Cards:  slices.Concat(calls.TensorFlowFirst, startCards, local.PoolCards, beyondCards, crowdedCards, madeCards, denseCards, tensorFlowCards, tensorFlowRestCards),
+	Cards:  slices.Concat(calls.TensorFlowFirst, startCards, local.PoolCards, local.Padded("tensorflow"), beyondCards, crowdedCards, madeCards, denseCards, tensorFlowCards, tensorFlowRestCards),
 }
 
 // CuPy is what is peculiar to CuPy.

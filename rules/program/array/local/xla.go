@@ -33,3 +33,23 @@ func heldOnChip(c *ledger.Case) map[string]string {
 	}
 	return map[string]string{"output": "", "arguments": ""}
 }
+
+// expanded is how XLA's list of the largest allocations says that a buffer takes
+// eight times its size and more in tiles of 8 x 128 (buffer_assignment.cc).
+var expanded = []string{"(8.0x expansion)", "(10.7x expansion)", "(12.8x expansion)", "(16.0x expansion)", "(18.3x expansion)", "(21.3x expansion)", "(25.6x expansion)", "(32.0x expansion)", "(42.7x expansion)", "(64.0x expansion)", "(128.0x expansion)"}
+
+// Padded is about a program for a TPU whose largest buffers are padding, as the
+// compiler lists them.
+func Padded(program string) []cause.Card {
+	return []cause.Card{{
+		ID: program + "/tpu-padding", Kinds: []fact.Kind{fact.TPUCompile}, Said: expanded,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "was refused by the TPU compiler[[: {asked} planned, {total} there]]; much of it is padding",
+		Means: "The compiler's list shows it: \"Extra memory due to padding\" is many times the data of its largest buffer. A TPU stores arrays in tiles (`T(8,128)`): the last side is rounded up to 128, the one before it to 8. So an array whose last sides are short takes up to hundreds of times its data.",
+		Not:   "Restarting: the compiler adds up sizes before anything runs.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Put a long side last", Told: "Find the op that `Operator:` names in the first entries of the list, and transpose its arrays so that the long side (particles, points, tokens) comes last and the short one (coordinates, neighbours, channels) first; or compute the short side one value after another.", Cost: "some rewriting of that op"},
+			{Fix: "lower_batch_size", Title: "Until then: fewer elements per chip", Told: "The padding shrinks with the count: half of the points or the batch, or the same on twice the chips.", Cost: "slower, or more chips"},
+		},
+		Sources: []string{"https://openxla.org/xla/tiled_layout", "xla/xla/service/buffer_assignment.cc"},
+	}}
+}
