@@ -143,10 +143,7 @@ func (c *Case) Contains(text string) bool {
 
 // How far from a failure a word stands that belongs to it: tracebacks are long,
 // and what follows mostly is another failure.
-const (
-	nearBefore = 120
-	nearAfter  = 12
-)
+const nearBefore, nearAfter = 120, 12
 
 // Near reports that one of the words that cards look for stands near the
 // failure, or near the same failure of another rank.
@@ -176,6 +173,8 @@ func (c *Case) wordsNear() map[string]bool {
 	near, last := map[string]bool{}, 0
 	if frames := Trace(c); len(frames) > 0 { // below the message where that stands first
 		last = max(frames[0].Line, frames[len(frames)-1].Line) + 1
+	} else if c.Kind(fact.TPUCompile) { // a table of the largest buffers
+		last = c.Failure.EndLine + 3*nearAfter
 	}
 	for _, w := range c.Facts.Words {
 		// Cards write paths with "/", whatever the system.
