@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -18,11 +19,6 @@ var oldAttention = []string{"in _scaled_dot_product_attention"}
 // largeAttention: one call of attention wants what no fused kernel would.
 func largeAttention(c *ledger.Case) bool {
 	return ledger.Requested(c) >= units.GiB/2 && !ledger.Crowded(c) && !c.Training() && !c.In("comfyui", "a1111", "forge", "fooocus")
-}
-
-func tinyMacLimit(c *ledger.Case) bool {
-	limit := c.F().Limit
-	return limit != nil && limit.Bytes < 9*units.GiB/2
 }
 
 // bareCards are about messages below which no program shows.
@@ -52,19 +48,7 @@ var bareCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
 	},
-	{
-		ID: "pytorch/mps-small-limit", Kinds: []fact.Kind{fact.MPSAlloc}, If: tinyMacLimit,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "reached a limit on the Mac's GPU memory that is unusually low",
-		Means:    "`max allowed` is PyTorch's own limit, by default 1.7 times what Metal recommends: about 9 GiB on a Mac with 8 GB. {limit} is far below. Usually `PYTORCH_MPS_HIGH_WATERMARK_RATIO` is set, or the program calls `torch.mps.set_per_process_memory_fraction`. Otherwise it is an Intel Mac with a small card, or a virtual machine.",
-		Not:      "Closing other programs: the limit counts only what this program holds.",
-		Cures: []cause.Cure{
-			{Fix: "raise_watermark", Title: "Find what sets the limit, and remove it", Told: "The last line prints what Metal recommends in GiB. Then start the program again.", Kind: "shell", Text: "echo $PYTORCH_MPS_HIGH_WATERMARK_RATIO; unset PYTORCH_MPS_HIGH_WATERMARK_RATIO\ngrep -rnE 'WATERMARK_RATIO|set_per_process_memory_fraction' --include=*.py .\npython -c \"import torch; print(torch.mps.recommended_max_memory() / 2**30)\"", Cost: "Free."},
-			{Fix: "lower_batch_size", Title: "If the limit must stay: lower the batch size", Told: "Embeddings: `model.encode(texts, batch_size=4)`. 16 bit (`model.half()`) and `torch.mps.empty_cache()` between calls help too.", Cost: "Slower."},
-			{Fix: "cpu_offload", Title: "If the GPU is really this small: use the CPU", Told: "Pass `device=\"cpu\"` where the program takes a device.", Cost: "Slower."},
-		},
-		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://docs.pytorch.org/docs/stable/mps_environment_variables.html", "https://github.com/buildingjoshbetter/TrueMemory/issues/459"},
-	},
+	rest.SmallMac,
 	{
 		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")

@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -45,7 +46,7 @@ var Transformers = program.Program{
 		"upgrade_version": step.Paste("shell", "pip install --upgrade transformers accelerate bitsandbytes"),
 	},
 	Useless: map[string]func(*ledger.Case) string{
-		"lower_batch_size": batchIsNotIt,
+		"lower_batch_size": batchIsNotIt, "use_lora": cures.StateIsSmall, "optimizer_8bit": cures.StateIsSmall, "offload_optimizer": cures.StateIsSmall,
 	},
 }
 
@@ -149,7 +150,7 @@ var (
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
 		Edits: "code", Language: "python", Script: "deepspeed-script",
-		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, deepspeedCards),
+		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, []cause.Card{ranks.Gathered}, deepspeedCards),
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/", "TorchBackend in DeepSpeed"},
 		Like:   []*program.Program{&Transformers},
 	}

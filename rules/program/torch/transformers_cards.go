@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -31,7 +32,7 @@ var smallerToTrain = cause.Cure{
 	Told: "Full training takes about 16 bytes per parameter, divided by the cards that share it; a LoRA 2 to 3 on 16-bit weights, about 1 on 4-bit ones.",
 }
 
-var transformersCards = slices.Concat(script.TransformersCards, script.PromptCards, loadingCards, generatingCards, trainerCards)
+var transformersCards = slices.Concat(script.TransformersCards, script.PromptCards, []cause.Card{rest.LoadFourBit}, loadingCards, generatingCards, trainerCards)
 
 // loadingCards are about a model on its way to the card.
 var loadingCards = []cause.Card{
@@ -122,7 +123,7 @@ var loadingCards = []cause.Card{
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
 	},
 	{
-		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc, fact.RankKilled}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization"},
+		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc, fact.RankKilled}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "exits with return code = -9"},
 		If: func(c *ledger.Case) bool {
 			return (c.Signal("loading") != nil || !c.Training() && !c.Root(fact.RankKilled)) && !c.Near("closing signal SIGTERM") && writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
 		}, Figures: shardFigures,
