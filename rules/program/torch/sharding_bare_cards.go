@@ -49,22 +49,7 @@ var bareCards = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
 	},
 	rest.SmallMac,
-	{
-		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
-			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
-		},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory: most of what it holds is in use",
-		Means:    "\"cached\" in the message means a PyTorch before 1.4. {slack} of its reserve is unused but in pieces, which tensors of changing sizes leave; the rest is live. Usual reasons are too large a batch or one long sample; after many steps also tensors that are kept.",
-		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it (releases from 1.10 on do).",
-		Later:    "If it fails late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Ways: []cause.Way{{For: fix.Training, Text: "half the batch, and `optimizer.step()` only every second one (nearly the same result)"}, {For: "Text", Text: "cut samples at 128 or 256 tokens (BERT and RoBERTa: `max_seq_length`); one long sample pads its batch"}, {For: "Pictures", Text: "half the width and height"}, {For: fix.Using, Text: "`with torch.no_grad():` around it (free)"}}, Cost: "Slower."},
-			{Fix: "mixed_precision", Title: "Update PyTorch and use mixed precision", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` saves up to half of the activations. Use a release that still supports the card.", Cost: "The code may need changes."},
-			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Turn on gradient checkpointing", Told: "In `forward()` call the large layers by `torch.utils.checkpoint.checkpoint(layer, x)` (PyTorch 0.4 and later).", Cost: "About 30 % more time per step."},
-		},
-		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/UKPLab/sentence-transformers/issues/57", cudaNotes},
-	},
+	rest.CachedSlack,
 	{
 		ID: "pytorch/logits-fp32", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float"}, If: when.All(ownCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }), Figures: logitFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,

@@ -64,7 +64,7 @@ var unslothCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context", Title: "Shorten the samples (max_seq_length)", Told: "Samples are cut at the length that you load with:", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call", Cost: "What is cut off is not learned."},
-			{Fix: "gradient_checkpointing", Title: "Turn on Unsloth's gradient checkpointing", Told: "It moves activations to RAM:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
+			{Fix: "gradient_checkpointing", Title: "See that Unsloth's gradient checkpointing is on", Told: "It moves activations to RAM. The default since July 2025, plain `True` before; `False` or a `get_peft_model` of PEFT's own goes without:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
 		},
 		Sources: []string{"unsloth/unsloth/models/llama.py"},
 	},

@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -145,7 +146,7 @@ var (
 	TRL = program.Program{
 		Name: "trl", Commands: []string{"trl"},
 		Work: "text-training", Edits: "code", Language: "python", Script: "trl-script",
-		Cards: trlCards, Proofs: []string{"-packages/trl/"}, Like: []*program.Program{&Transformers},
+		Cards: trlCards, Proofs: []string{"-packages/trl/"}, Like: []*program.Program{&Transformers}, Starts: tuning.StartsVLLM,
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
