@@ -213,6 +213,7 @@ var (
 		Sources:  program.Sources{"xtuner/xtuner/tools/train.py": "--deepspeed", "xtuner/xtuner/configs/internlm/internlm2_5_chat_7b/internlm2_5_chat_7b_qlora_alpaca_e3.py": "pretrained_model_name_or_path max_length batch_size accumulative_counts sequence_parallel_size"},
 		Proofs:   []string{"xtuner/"},
 		TakenFor: []string{"mmengine"},
+		Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {{Fix: "shard_training", Fit: cause.Foremost}, {Fix: "use_lora", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}}},
 		Steps: spelling{
 			"lower_batch_size":  config("batch_size = 1  # per_device, in the config\naccumulative_counts = 16"),
 			"lower_context":     config("max_length = 1024         # in the config; XTuner 1: pack_max_length instead\npack_to_max_length = True # False for single samples, which are mostly shorter"),

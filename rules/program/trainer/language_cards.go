@@ -31,12 +31,7 @@ func textFigures(c *ledger.Case) map[string]string {
 }
 
 // roundCount is a count rounded to what it can mean: 20,300.
-func roundCount(n int64) string {
-	if n >= 1000 {
-		n -= n % 100
-	}
-	return ledger.Thousands(n)
-}
+func roundCount(n int64) string { return ledger.Thousands(n / 100 * 100) }
 
 // fewer spells half of the batch and twice the accumulation that the log shows.
 func fewer(kind, format string) func(*ledger.Case) []step.Step {
