@@ -60,6 +60,7 @@ var headings = map[string]string{
 	"worker_vanished":  undecided,
 	"kernel_died":      undecided,
 	"worker_gone":      undecided,
+	"ray_worker_died":  undecided,
 	"child_ended":      undecided,
 	"cudnn_start":      undecided,
 	"database_memory":  "A setting of the database is reached, not the machine's memory",

@@ -21,7 +21,7 @@ var measureWords = slices.Concat(
 	text.OnAny(text.Signals(fact.Checkpoints), "torch/utils/checkpoint.py", `torch\utils\checkpoint.py`),
 	text.OnAny(text.Signals(fact.MixedPrecision), "Automatic Mixed Precision (AMP)", "torch/amp/autocast_mode.py", "torch/cuda/amp/autocast_mode.py", "scaler.scale(", "amp/grad_scaler.py"),
 	text.OnAny(text.Signals(fact.SmallOptimizer), "adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit", "AdamW8bit", "bitsandbytes/optim", `bitsandbytes\optim`),
-	text.OnAny(text.Signals(fact.Sharded), "FULL_SHARD", "full-shard", "distributed/fsdp/", "runtime/zero/stage3.py", "zero_stage=3", "zero3"),
+	text.OnAny(text.Signals(fact.Sharded), "FULL_SHARD", "full-shard", "distributed/fsdp/", "runtime/zero/stage3.py", "zero_stage=3", "zero_stage 3", "zero3"),
 	text.OnAny(text.Signals(fact.Adapters), "trainable%: 0.", "trainable%: 1.", "trainable%: 2.", "trainable%: 3.", "peft/peft_model.py", "peft/tuners/"),
 	text.OnAny(text.Signals(fact.Trained), "trainable params: ", "Trainable parameters = ", "Number of trainable parameters = "),
 )

@@ -99,3 +99,28 @@ var UnslothTrained = cause.Card{
 	},
 	Sources: []string{"unsloth/unsloth/models/llama.py", "unsloth/unsloth/models/loader.py"},
 }
+
+// fourFigures are what the four models take on a card, where the log names one.
+func fourFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"four": ""}
+	if n := ledger.Named(c).Parameters; n > 0 {
+		out["four"] = units.Amount(8 * n)
+	}
+	return out
+}
+
+// FourModels is about OpenRLHF's PPO without Ray (openrlhf.cli.train_ppo, until
+// 0.6), whose models all lie on each card.
+var FourModels = cause.Card{
+	ID: "openrlhf/four-models", Kinds: cures.Refused, Said: []string{"openrlhf.cli.train_ppo", "openrlhf/cli/train_ppo.py"}, Unsaid: []string{"train_ppo_ray"},
+	If: when.All(cures.OwnCard, when.Not(cures.Has(fact.Sharded))), Figures: fourFigures,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory with the four models of PPO on each card",
+	Means: "`train_ppo` keeps policy, critic, reward and reference model on every card. At ZeRO stage 2, the default, none of their weights is divided: 2 bytes a parameter for each (four of 8B are 60 GiB[[; {four} for four of yours]]), and gradients and a share of the optimizer on top. The batch changes none of that.[[ This process holds {mine} of {total}.]]",
+	Not:   "Smaller micro-batches alone, while the weights do not fit.",
+	Cures: []cause.Cure{
+		{Fix: "shard_training", Title: "Divide the weights of all four (ZeRO-3)", Told: "At stage 3 reward and reference are divided by the cards as well:", Kind: "config", Text: "--zero_stage 3 --adam_offload --gradient_checkpointing --micro_train_batch_size 1 --micro_rollout_batch_size 1", Cost: "slower steps; 12 bytes of RAM a parameter"},
+		{Fix: "multi_gpu", Title: "Or give each model cards of its own (train_ppo_ray)", Told: "`python -m openrlhf.cli.train_ppo_ray` with `--ref_num_gpus_per_node`, `--critic_num_gpus_per_node` and so on, and `--ref_reward_offload`; newer releases have only this one.", Cost: "more cards"},
+		{Fix: "use_lora", Title: "Or train a LoRA", Kind: "config", Text: "--lora_rank 16", Cost: "for most purposes the same result; the weights stay"},
+	},
+	Sources: []string{"https://github.com/OpenRLHF/OpenRLHF/blob/v0.4.0/openrlhf/cli/train_ppo.py", "https://github.com/OpenRLHF/OpenRLHF/issues/398", "https://github.com/OpenRLHF/OpenRLHF/issues/858"},
+}
