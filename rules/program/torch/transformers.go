@@ -27,7 +27,7 @@ var Transformers = program.Program{
 	Name: "transformers", Code: code.Steps, Shown: "Transformers", Rank: 60,
 	Edits: "code", Language: "python", Script: "transformers-script",
 	Cards:  transformersCards,
-	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
+	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "/modules/transformers_modules/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
 			cause.Said(cause.Likely, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),

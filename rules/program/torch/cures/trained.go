@@ -48,13 +48,13 @@ func StateIsSmall(c *ledger.Case) string {
 	if !FewTrained(c) {
 		return ""
 	}
-	return fmt.Sprintf("only %s parameters are trained (line %d): gradients and optimizer state take %s at most.", ledger.Thousands(Trained(c)), c.Signal(fact.Trained).Line, units.Amount(trainedState(c)))
+	return fmt.Sprintf("Only %s parameters are trained (line %d): gradients and optimizer state take %s at most.", ledger.Thousands(Trained(c)), c.Signal(fact.Trained).Line, units.Amount(trainedState(c)))
 }
 
 // Shares says what more cards divide of a step.
 func Shares(c *ledger.Case) string {
 	if FewTrained(c) {
-		return "Of its parameters " + StateIsSmall(c) + " Frozen weights (only ZeRO-3 and FSDP divide them), activations and logits fill the card."
+		return StateIsSmall(c) + " Frozen weights (only ZeRO-3 and FSDP divide them), activations and logits fill the card."
 	}
 	return "Weights, gradients and Adam's two values take about 16 bytes for each trained parameter; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing."
 }

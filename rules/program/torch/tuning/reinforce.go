@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -87,7 +88,7 @@ func trainedFigures(c *ledger.Case) map[string]string {
 
 // UnslothTrained is about a run of Unsloth that trains more than small adapters.
 var UnslothTrained = cause.Card{
-	ID: "unsloth/many-trained", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Trainable parameters = ", "Number of trainable parameters = "},
+	ID: "unsloth/many-trained", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Trainable parameters = ", "Number of trainable parameters = "}, Unsaid: ranks.MakesState,
 	If: when.All(cures.OwnCard, (*ledger.Case).Training, manyTrained), Figures: trainedFigures,
 	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory with {trained} parameters to train",
 	Means: "That is far more than a LoRA has: the weights themselves are trained, or `embed_tokens` and `lm_head` are among the `target_modules` or `modules_to_save`, which trains them whole. Weights, gradients and Adam of what is trained take {least} (8-bit Adam) to {most}, whatever the batch.",
