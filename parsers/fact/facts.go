@@ -166,6 +166,7 @@ const (
 	SmallOptimizer = "has_optimizer_8bit"
 	Adapters       = "has_adapters"
 	Sharded        = "has_sharding"
+	Trained        = "trained_parameters" // how many are: the line says
 )
 
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",

@@ -21,8 +21,9 @@ var measureWords = slices.Concat(
 	text.OnAny(text.Signals(fact.Checkpoints), "torch/utils/checkpoint.py", `torch\utils\checkpoint.py`),
 	text.OnAny(text.Signals(fact.MixedPrecision), "Automatic Mixed Precision (AMP)", "torch/amp/autocast_mode.py", "torch/cuda/amp/autocast_mode.py", "scaler.scale(", "amp/grad_scaler.py"),
 	text.OnAny(text.Signals(fact.SmallOptimizer), "adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit", "AdamW8bit", "bitsandbytes/optim", `bitsandbytes\optim`),
-	text.OnAny(text.Signals(fact.Sharded), "FULL_SHARD", "full-shard", "distributed/fsdp/", "runtime/zero/stage3.py", "zero_stage=3", "zero3"),
-	text.OnAny(text.Signals(fact.Adapters), "trainable params:", "peft/peft_model.py", "peft/tuners/"),
+	text.OnAny(text.Signals(fact.Sharded), "FULL_SHARD", "full-shard", "distributed/fsdp/", "runtime/zero/stage3.py", "zero_stage=3", "zero_stage 3", "zero3"),
+	text.OnAny(text.Signals(fact.Adapters), "trainable%: 0.", "trainable%: 1.", "trainable%: 2.", "trainable%: 3.", "peft/peft_model.py", "peft/tuners/"),
+	text.OnAny(text.Signals(fact.Trained), "trainable params: ", "Trainable parameters = ", "Number of trainable parameters = "),
 )
 
 func measures(id string, words ...string) []text.Wording {
@@ -40,14 +41,12 @@ var valuePattern = text.NewPattern(`^['"]?[\])]?(?:[=:,]{0,2}['"]?(?<value>true|
 // switchedOn reports that a measure's name is followed by a value that turns it
 // on, or is a bare flag of a command.
 func switchedOn(m text.Message) bool {
-	switch m.Log.Find(valuePattern, m.End, m.End+12).Lower("value") {
-	case "true", "1", "yes", "fp16", "bf16", "16":
-		return true
-	case "":
-		s := m.Log.Squeezed()
-		line := strings.TrimSpace(m.Log.LineText(m.At))
-		return (strings.HasPrefix(s[max(m.At-2, 0):], "--")) && (strings.Contains(line, ".py") || strings.HasPrefix(line, "--")) ||
-			strings.HasSuffix(s[m.At:m.End], "true")
+	value := m.Log.Find(valuePattern, m.End, m.End+12).Lower("value")
+	if value != "" {
+		return slices.Contains([]string{"true", "1", "yes", "fp16", "bf16", "16"}, value)
 	}
-	return false
+	s := m.Log.Squeezed()
+	line := strings.TrimSpace(m.Log.LineText(m.At))
+	return strings.HasPrefix(s[max(m.At-2, 0):], "--") && (strings.Contains(line, ".py") || strings.HasPrefix(line, "--")) ||
+		strings.HasSuffix(s[m.At:m.End], "true")
 }

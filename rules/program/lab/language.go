@@ -210,18 +210,20 @@ var (
 	// XTuner is InternLM's.
 	XTuner = program.Program{
 		Name: "xtuner", Shown: "XTuner", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"xtuner"},
-		Sources:  program.Sources{"xtuner/xtuner/tools/train.py": "--deepspeed", "xtuner/xtuner/configs/internlm/internlm2_5_chat_7b/internlm2_5_chat_7b_qlora_alpaca_e3.py": "max_length batch_size accumulative_counts sequence_parallel_size"},
+		Sources:  program.Sources{"xtuner/xtuner/tools/train.py": "--deepspeed", "xtuner/xtuner/configs/internlm/internlm2_5_chat_7b/internlm2_5_chat_7b_qlora_alpaca_e3.py": "pretrained_model_name_or_path max_length batch_size accumulative_counts sequence_parallel_size"},
 		Proofs:   []string{"xtuner/"},
 		TakenFor: []string{"mmengine"},
+		Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {{Fix: "shard_training", Fit: cause.Foremost}, {Fix: "use_lora", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}}},
 		Steps: spelling{
 			"lower_batch_size":  config("batch_size = 1  # per_device, in the config\naccumulative_counts = 16"),
 			"lower_context":     config("max_length = 1024         # in the config; XTuner 1: pack_max_length instead\npack_to_max_length = True # False for single samples, which are mostly shorter"),
 			"shard_training":    say("`--deepspeed deepspeed_zero3` in your `xtuner train` command; long samples on several cards: `sequence_parallel_size = 2` in the config."),
 			"offload_optimizer": say("`--deepspeed deepspeed_zero3_offload` (or `deepspeed_zero2_offload`)."),
 			"use_lora":          say("The `_qlora_` config of the model instead of `_full_`: `xtuner list-cfg` shows them."),
+			"use_smaller_model": say("The config of a smaller model, of those that `xtuner list-cfg` shows (`pretrained_model_name_or_path` in it)."),
 		},
-		Titles: map[string]string{"lower_context": "Lower `max_length`"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Titles: map[string]string{"lower_context": "Lower `max_length`", "use_smaller_model": "Use a smaller model"}, Costs: map[string]string{"use_smaller_model": "quality"},
+		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("xtuner",
 			"Samples are packed up to `max_length`[[ ({length} here)]], whatever the data. `_full_` configs hold 16 bytes for each parameter.[[ {asked} is the size of {tokens152} tokens with Qwen's vocabulary of 152,000 at 32 bit.]]",
 			"Shorter data: packing fills samples up again.", "xtuner/xtuner/tools/train.py",

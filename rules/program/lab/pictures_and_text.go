@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -33,7 +34,7 @@ var (
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("llava", "7B takes 14 GB at 16 bit beside the vision encoder, below 8 GB with `--load-4bit`; 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			tuning.Resized("llava"), loadOf("llava", "7B takes 14 GB at 16 bit beside the vision encoder, below 8 GB with `--load-4bit`; 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
 				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 				Headline: "ran out of memory in a training step",

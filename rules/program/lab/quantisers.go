@@ -16,7 +16,7 @@ import (
 func quantising(program, means, not, source string, cures ...string) cause.Card {
 	k := while(useOf(program, "", means, not, source, cures...), "while it quantised")
 	k.ID, k.If = program+"/layer", func(c *ledger.Case) bool { return ours(c) && !c.Training() }
-	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
+	k.Said = []string{"in quantize", "in fasterquant", "in _search_best", "in _get_input_feat", "in add_batch", "in oneshot", "in _module_forward", "in init_quant", "model.quantize(", "in calibrate", "in _compute_best", "in quantize_module_weight", "in accumulate_hessian", "in compress"}
 	return k
 }
 
@@ -50,6 +50,36 @@ func hessian(program, source string) cause.Card {
 func hessianFigures(c *ledger.Case) map[string]string {
 	side := hessianSide(c)
 	return map[string]string{"side": fmt.Sprintf("%d,%03d", side/1000, side%1000), "all": units.Amount(3*side*side*4) + " to " + units.Amount(4*side*side*4)}
+}
+
+// basicPipeline is LLM Compressor's other way (pipelines/basic/pipeline.py).
+var basicPipeline = cause.Card{
+	ID: "llm-compressor/basic", Kinds: cardFull, Said: []string{"pipelines/basic/pipeline.py"}, If: ours,
+	Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the basic pipeline, which runs the whole model",
+	Means: "`pipelines/basic` is in the traceback: every sample goes through the whole model, which lies on the cards, and GPTQ's Hessians of all layers (inputs squared x 4 bytes for each module) come beside it.[[ This process holds {mine} of {total}.]] The sequential pipeline holds one layer at a time.",
+	Not:   "More cards of the same size, as a rule; fewer bits in the recipe.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use the sequential pipeline, with the model in RAM", Told: "Load without `device_map`:", Kind: "python", Text: "oneshot(model=model, dataset=ds, recipe=recipe, max_seq_length=2048, num_calibration_samples=512, pipeline=\"sequential\")", Cost: "slower; RAM for the model"},
+		{Fix: "lower_context", Title: "Use shorter and fewer samples", Kind: "python", Text: "oneshot(model=model, dataset=ds, recipe=recipe, max_seq_length=1024, num_calibration_samples=256)", Cost: "hardly any quality"},
+		{Fix: "use_mmap", Title: "If RAM is short as well: offload the model to disk"},
+	},
+	Sources: []string{"llm-compressor/src/llmcompressor/pipelines/basic/pipeline.py", "llm-compressor/src/llmcompressor/args/dataset_arguments.py", "https://github.com/vllm-project/llm-compressor/issues/1858"},
+}
+
+// firstPass is AutoAWQ's first step, which gives all samples to the model at once,
+// as far as its first layer (awq/quantize/quantizer.py, init_quant).
+var firstPass = cause.Card{
+	ID: "autoawq/first-pass", Kinds: cardFull, Said: []string{"model.quantize(", "in init_quant"},
+	If:    func(c *ledger.Case) bool { return ours(c) && c.Total.Has() && c.Asked.Bytes > c.Total.Bytes/2 },
+	Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} in one piece for its calibration samples",
+	Means: "No weight of a layer is that large. Before its first layer AutoAWQ gives all calibration samples to the model at once (128 of at most 512 tokens by default), and what is made of them there (hidden states, attention masks) grows with their number.",
+	Not:   "`n_parallel_calib_samples`, which splits later passes only; `use_cache=False`; more cards: this piece is made on one.",
+	Cures: []cause.Cure{
+		{Fix: "lower_context", Title: "Use fewer calibration samples", Told: "A quarter of the samples makes this piece a quarter.", Kind: "python", Text: "model.quantize(tokenizer, quant_config=quant_config, max_calib_samples=16, max_calib_seq_len=512)   # 0.2.6 and later", Cost: "hardly any quality"},
+		{Fix: "upgrade_version", Title: "Use the versions that AutoAWQ was last tested with", Told: "It is no longer maintained; its last release names these:", Kind: "shell", Text: "pip install autoawq==0.2.9 torch==2.6.0 transformers==4.51.3", Cost: "an environment of its own"},
+		{Fix: "use_lower_quant", Title: "Or make the AWQ weights with LLM Compressor", Told: "vLLM's project took AutoAWQ over: `AWQModifier` there goes through the model layer by layer.", Cost: "another script"},
+	},
+	Sources: []string{"AutoAWQ/awq/quantize/quantizer.py", "AutoAWQ/README.md", "https://github.com/casper-hansen/AutoAWQ/issues/382", "https://github.com/casper-hansen/AutoAWQ/issues/482"},
 }
 
 // layerCosts are those of calibrating with less at a time.
@@ -100,18 +130,20 @@ var (
 	// AutoGPTQ is read as a loader, too, by Transformers and others.
 	AutoGPTQ = program.Program{
 		Name: "autogptq", Shown: "AutoGPTQ", Work: "text-inference", Edits: "code", Language: "python", Rank: 64,
-		Sources: program.Sources{"AutoGPTQ/auto_gptq/modeling/_base.py": "cache_examples_on_gpu batch_size max_memory"},
-		Proofs:  []string{"auto_gptq/"},
+		Sources:  program.Sources{"AutoGPTQ/auto_gptq/modeling/_base.py": "cache_examples_on_gpu batch_size max_memory"},
+		Proofs:   []string{"auto_gptq/", "AutoGPTQForCausalLM", "from auto_gptq import"},
+		Beside:   map[string][]string{"AutoGPTQForCausalLM": {"from_pretrained("}},
+		Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {{Fix: "cpu_offload", Fit: cause.Foremost}, {Fix: "lower_batch_size", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}}},
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "model.quantize(examples, batch_size=1, cache_examples_on_gpu=False)"),
 			"lower_context":    step.Paste("python", "examples = [x for x in examples if len(x[\"input_ids\"]) <= 1024][:128]   # shorter and fewer samples"),
-			"cpu_offload":      step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"16GiB\", \"cpu\": \"60GiB\"})   # the rest waits in RAM"),
+			"cpu_offload":      step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config)   # without max_memory: it stays in RAM, one layer at a time visits the card"),
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
-		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Offload a part of the model (`max_memory`)"},
+		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Keep the model in RAM (no `max_memory`)"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{hessian("autogptq", "AutoGPTQ/auto_gptq/quantization/gptq.py"), quantising("autogptq",
-			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer.",
+			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer. The rest of the model is in RAM, unless `max_memory` puts it on the card.",
 			"Fewer `bits`: they change the result, not the memory while quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
 			"lower_batch_size", "lower_context", "cpu_offload")},
 	}
@@ -119,16 +151,17 @@ var (
 	AutoAWQ = program.Program{
 		Name: "autoawq", Shown: "AutoAWQ", Work: "text-inference", Edits: "code", Language: "python", Rank: 64,
 		Sources: program.Sources{"AutoAWQ/awq/models/base.py": "n_parallel_calib_samples max_calib_samples max_calib_seq_len max_chunk_memory"},
-		Proofs:  []string{"-packages/awq/", "awq/quantize/", "awq/models/", "AutoAWQ/"},
+		Proofs:  []string{"-packages/awq/", "awq/quantize/", "awq/models/", "AutoAWQ/", "AutoAWQForCausalLM"},
+		Beside:  map[string][]string{"AutoAWQForCausalLM": {"from_pretrained("}},
 		Steps: spelling{
-			"lower_batch_size": step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, n_parallel_calib_samples=8, max_chunk_memory=256 * 1024 * 1024)"),
-			"lower_context":    step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, max_calib_samples=64, max_calib_seq_len=256)"),
+			"lower_batch_size": step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, n_parallel_calib_samples=8, max_chunk_memory=256 * 1024 * 1024)   # 0.2.6 and later"),
+			"lower_context":    step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, max_calib_samples=32, max_calib_seq_len=512)   # 0.2.6 and later; 128 and 512 by default"),
 			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the card one by one"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Set `n_parallel_calib_samples`", "lower_context": "Use fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
-		Cards: []cause.Card{quantising("autoawq",
-			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; MoE and wide MLP layers need the most. The other layers need not be on the card.",
+		Cards: []cause.Card{firstPass, quantising("autoawq",
+			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; MoE and wide MLP layers need the most. The other layers need not be on the card, but with `device_map=\"auto\"` (the default from 0.2.7 on) as many as fit are.",
 			"A smaller `w_bit`: it changes the result, not the memory while quantising.", "AutoAWQ/awq/models/base.py",
 			"lower_batch_size", "cpu_offload", "lower_context")},
 	}
@@ -146,8 +179,9 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Quantise one linear layer at a time", "lower_context": "Use shorter and fewer samples", "cpu_offload": "Load the model in RAM (no `device_map`)", "use_mmap": "Offload the model to disk"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
+			basicPipeline,
 			quantising("llm-compressor",
-				"The sequential pipeline quantises one decoder layer at a time: the card must hold that layer, its Hessians (GPTQ) and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model is there as well.",
+				"The sequential pipeline quantises one decoder layer at a time: the card must hold that layer, its Hessians (GPTQ) and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model is there as well. The basic pipeline runs the model as a whole.",
 				"Fewer bits in the recipe: they change the result, not the memory while quantising.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
 				"cpu_offload", "lower_batch_size", "lower_context"),
 			{

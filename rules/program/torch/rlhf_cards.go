@@ -3,6 +3,7 @@ package torch
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 )
 
 var shortCompletions = cause.Cure{
@@ -11,11 +12,12 @@ var shortCompletions = cause.Cure{
 }
 
 var trlCards = []cause.Card{
+	tuning.VLLMDevice,
 	{
 		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
-		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer needs the rest for weights, gradients, optimizer state and activations.[[ This process holds {mine} of {total}.]]",
+		Means:    "In colocate mode (the default from trl 1.0 on) vLLM takes its share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer needs the rest for weights, gradients, optimizer state and activations.[[ This process holds {mine} of {total}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
 			{Fix: "select_gpu", Title: "Run vLLM on a card of its own (vllm_mode=\"server\")", Told: "Set `vllm_mode=\"server\"` in GRPOConfig, and start this first:", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one that you train", Cost: "One card less for training."},

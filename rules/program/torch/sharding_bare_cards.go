@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -18,11 +19,6 @@ var oldAttention = []string{"in _scaled_dot_product_attention"}
 // largeAttention: one call of attention wants what no fused kernel would.
 func largeAttention(c *ledger.Case) bool {
 	return ledger.Requested(c) >= units.GiB/2 && !ledger.Crowded(c) && !c.Training() && !c.In("comfyui", "a1111", "forge", "fooocus")
-}
-
-func tinyMacLimit(c *ledger.Case) bool {
-	limit := c.F().Limit
-	return limit != nil && limit.Bytes < 9*units.GiB/2
 }
 
 // bareCards are about messages below which no program shows.
@@ -52,35 +48,8 @@ var bareCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
 	},
-	{
-		ID: "pytorch/mps-small-limit", Kinds: []fact.Kind{fact.MPSAlloc}, If: tinyMacLimit,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "reached a limit on the Mac's GPU memory that is unusually low",
-		Means:    "`max allowed` is PyTorch's own limit, by default 1.7 times what Metal recommends: about 9 GiB on a Mac with 8 GB. {limit} is far below. Usually `PYTORCH_MPS_HIGH_WATERMARK_RATIO` is set, or the program calls `torch.mps.set_per_process_memory_fraction`. Otherwise it is an Intel Mac with a small card, or a virtual machine.",
-		Not:      "Closing other programs: the limit counts only what this program holds.",
-		Cures: []cause.Cure{
-			{Fix: "raise_watermark", Title: "Find what sets the limit, and remove it", Told: "The last line prints what Metal recommends in GiB. Then start the program again.", Kind: "shell", Text: "echo $PYTORCH_MPS_HIGH_WATERMARK_RATIO; unset PYTORCH_MPS_HIGH_WATERMARK_RATIO\ngrep -rnE 'WATERMARK_RATIO|set_per_process_memory_fraction' --include=*.py .\npython -c \"import torch; print(torch.mps.recommended_max_memory() / 2**30)\"", Cost: "Free."},
-			{Fix: "lower_batch_size", Title: "If the limit must stay: lower the batch size", Told: "Embeddings: `model.encode(texts, batch_size=4)`. 16 bit (`model.half()`) and `torch.mps.empty_cache()` between calls help too.", Cost: "Slower."},
-			{Fix: "cpu_offload", Title: "If the GPU is really this small: use the CPU", Told: "Pass `device=\"cpu\"` where the program takes a device.", Cost: "Slower."},
-		},
-		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://docs.pytorch.org/docs/stable/mps_environment_variables.html", "https://github.com/buildingjoshbetter/TrueMemory/issues/459"},
-	},
-	{
-		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
-			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
-		},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory: most of what it holds is in use",
-		Means:    "\"cached\" in the message means a PyTorch before 1.4. {slack} of its reserve is unused but in pieces, which tensors of changing sizes leave; the rest is live. Usual reasons are too large a batch or one long sample; after many steps also tensors that are kept.",
-		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it (releases from 1.10 on do).",
-		Later:    "If it fails late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Ways: []cause.Way{{For: fix.Training, Text: "half the batch, and `optimizer.step()` only every second one (nearly the same result)"}, {For: "Text", Text: "cut samples at 128 or 256 tokens (BERT and RoBERTa: `max_seq_length`); one long sample pads its batch"}, {For: "Pictures", Text: "half the width and height"}, {For: fix.Using, Text: "`with torch.no_grad():` around it (free)"}}, Cost: "Slower."},
-			{Fix: "mixed_precision", Title: "Update PyTorch and use mixed precision", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` saves up to half of the activations. Use a release that still supports the card.", Cost: "The code may need changes."},
-			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Turn on gradient checkpointing", Told: "In `forward()` call the large layers by `torch.utils.checkpoint.checkpoint(layer, x)` (PyTorch 0.4 and later).", Cost: "About 30 % more time per step."},
-		},
-		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/UKPLab/sentence-transformers/issues/57", cudaNotes},
-	},
+	rest.SmallMac,
+	rest.CachedSlack,
 	{
 		ID: "pytorch/logits-fp32", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float"}, If: when.All(ownCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }), Figures: logitFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,

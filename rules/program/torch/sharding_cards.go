@@ -95,8 +95,9 @@ var deepspeedCards = []cause.Card{
 		Means: "32-bit weights and Adam's two values take 12 bytes per parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come on top. On one card ZeRO divides nothing.[[ This process holds {mine} of {total} already.]]",
 		Not:   "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file (0.3.0 to 0.3.14 spell it `\"cpu_offload\": true`, older ones have no offload: update first):", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-			{Fix: "cpu_offload", If: inZeRO, Title: "Shard and offload the weights too (stage 3)", Told: "Stage 3 divides the weights by the cards as well (offload in this spelling: DeepSpeed 0.3.15 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
+			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file (0.3.0 to 0.3.14 spell it `\"cpu_offload\": true`, older ones have no offload: update first):", Steps: ranks.OffloadSteps, Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			ranks.OffloadWeights,
+			{Fix: "cpu_offload", If: when.All(inZeRO, when.Not(ranks.Stage3)), Title: "Shard and offload the weights too (stage 3)", Told: "Stage 3 divides the weights by the cards as well (offload in this spelling: DeepSpeed 0.3.15 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
 			{Fix: "shard_training", If: when.Not(inZeRO), Title: "Shard the weights too (stage 3)", Told: "Stage 2 divides gradients and optimizer by the cards, stage 3 the weights too (offload in this spelling: DeepSpeed 0.3.15 and later).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}", Cost: "Slower steps."},
 			{Fix: "use_lora", If: onTransformers, Title: "Train a LoRA: its optimizer state is small"},
 			{Fix: "use_smaller_model", If: when.Not(onTransformers), Title: "Use more cards, or a smaller model", Told: "Twice the data-parallel cards halve each one's share; fewer layers or a smaller hidden size lower all of it.", Cost: "Cards, or quality."},
@@ -116,29 +117,8 @@ var deepspeedCards = []cause.Card{
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/engine.py", "transformers/docs/source/en/deepspeed.md"},
 	},
-	{
-		ID: "deepspeed/buckets", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"reduce_ipg_grads", "reduce_independent_p_g_buckets", "all_gather_dp_groups", "average_tensor", "allreduce_bucket", "__avg_scatter_grads"},
-		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while exchanging gradients",
-		Means: "The exchange of gradients needs buckets: 5e8 elements by default, 1 GB each in 16 bit, and several exist at once with `overlap_comm`.[[ {asked} was asked for with {free} free.]]",
-		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Lower reduce_bucket_size and allgather_bucket_size", Told: "In the DeepSpeed file: a tenth of the default, 0.1 GB each, and one at a time. Keep your stage.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e7, \"allgather_bucket_size\": 5e7, \"overlap_comm\": false}", Cost: "Somewhat slower exchange."},
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size of each card", Kind: "config", Text: "\"train_micro_batch_size_per_gpu\": 1,\n\"gradient_accumulation_steps\": 16", Cost: "Slower; the same result."},
-			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-		},
-		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py"},
-	},
-	{
-		ID: "deepspeed/no-zero", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"deepspeed/runtime/fp16/fused_optimizer.py", "deepspeed/runtime/fp16/unfused_optimizer.py"}, If: when.Not(ledger.Crowded),
-		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory in the optimizer: every card holds all of its state",
-		Means: "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0, which shards nothing. Each card holds 32-bit weights and Adam's two values, 12 bytes per parameter, beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was asked for, beside {mine}.]]",
-		Not:   "A smaller batch: the optimizer state stays as large.",
-		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Turn on ZeRO (stage 1 or 2)", Cost: "hardly slower", Told: "Stage 1 divides the optimizer state by the number of data-parallel cards, stage 2 the gradients too. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 1}"},
-			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Cost: "slower steps", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}"},
-			{Fix: "use_smaller_model", Title: "Spread the model over more cards", Cost: "more cards, or a smaller model", Told: "Megatron: a larger tensor or pipeline parallel size; experts: a larger expert parallel size; fewer layers."},
-		},
-		Sources: []string{"DeepSpeed/deepspeed/runtime/fp16/fused_optimizer.py", "DeepSpeed/docs/_pages/config-json.md"},
-	},
+	ranks.Buckets,
+	ranks.NoZeRO,
 	{
 		ID: "deepspeed/step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"deepspeed/runtime/engine.py", "deepspeed/runtime/zero"}, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && writesCode(c) }, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "ran out of memory in a training step",
@@ -164,17 +144,36 @@ func offloads(c *ledger.Case) bool {
 	return c.Near("cpu_adam", "DeepSpeedCPUAdam", "offload_optimizer")
 }
 
+// loadsShards: it ended while transformers read a checkpoint.
+func loadsShards(c *ledger.Case) bool { return c.Near("Loading checkpoint shards") }
+
+// filledFigures say what fills RAM at that moment.
+func filledFigures(c *ledger.Case) map[string]string {
+	out := modelFigures(c)
+	out["filled"] = "Two things fill RAM in a DeepSpeed run. While loading, every rank reads its own copy of the model. With CPU offload, optimizer and 32-bit weights lie there: 12 to 16 bytes per parameter of all ranks together."
+	if loadsShards(c) {
+		out["filled"] = "It ended while a checkpoint was read, and every rank of the machine reads a copy of its own: 2 bytes per parameter in 16 bit, 4 in 32, times the ranks."
+	}
+	return out
+}
+
+// lighterRanks is for copies of a model that all pass through RAM.
+var lighterRanks = cause.Cure{
+	Fix: "half_precision", Title: "Load the model with less RAM (fewer ranks, 16 bit)", Told: "Start one rank (`deepspeed --num_gpus 1`): if it loads, the copies of the ranks fill the RAM. In the loading code use `torch_dtype=torch.float16, low_cpu_mem_usage=True` (transformers) and safetensors; `torch.load(..., mmap=True)` from PyTorch 2.1 on.", Cost: "None, as a rule.",
+}
+
 // ramOfDeepSpeed is a DeepSpeed run that the system ended.
 func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: ramGone, Said: said, Unsaid: unsaid, Figures: modelFigures,
+		ID: id, Kinds: ramGone, Said: said, Unsaid: unsaid, Figures: filledFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "lost a process to signal 9: most likely system memory (RAM) ran out",
-		Means:    "Signal 9 comes from outside the program, usually from the kernel or a container's limit when RAM is full. Two things fill RAM in a DeepSpeed run. While loading, every rank reads its own copy of the model. With CPU offload, optimizer and 32-bit weights lie there: 12 to 16 bytes per parameter of all ranks together[[, {states} for {model}]].",
+		Means:    "Signal 9 comes from outside the program, usually from the kernel or a container's limit when RAM is full. {filled}",
 		Not:      "A smaller batch on the card: system memory was full.",
 		Cures: []cause.Cure{
+			onlyIf(loadsShards, lighterRanks),
 			{Fix: "raise_memory_limit", Title: "Check for a RAM limit and raise it, or add RAM", Told: "`oom_kill` above 0 means the container's limit: Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`. Otherwise the machine's RAM was full: add RAM or swap.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
-			{Fix: "half_precision", If: when.Not(offloads), Title: "Load the model with less RAM (fewer ranks, 16 bit)", Told: "Start one rank (`deepspeed --num_gpus 1`): if it loads, the copies of the ranks fill the RAM. In the loading code use `torch_dtype=torch.float16, low_cpu_mem_usage=True` (transformers) and safetensors; `torch.load(..., mmap=True)` from PyTorch 2.1 on.", Cost: "None, as a rule."},
+			onlyIf(when.Not(when.Any(loadsShards, offloads)), lighterRanks),
 			{Fix: "shard_training", If: offloads, Title: "Offload less to system memory (RAM)", Told: "Remove `offload_optimizer` and `offload_param` from the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
 			{Fix: "add_swap"},
 			{Fix: "use_lora", If: offloads, Title: "Train a LoRA: its optimizer state is small"},

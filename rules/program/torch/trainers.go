@@ -1,8 +1,12 @@
 package torch
 
 import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -16,7 +20,7 @@ var Unsloth = program.Program{
 	Work: "text-training", Edits: "code", Language: "python",
 	Proofs: []string{"==((====))==", "-packages/unsloth/", "unsloth_compiled_cache"},
 	Like:   []*program.Program{&Transformers},
-	Cards:  unslothCards,
+	Cards:  slices.Concat([]cause.Card{tuning.UnslothGRPO, tuning.UnslothTrained}, unslothCards), Starts: tuning.StartsVLLM,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(" + quote.Python(c.ModelName()) + ", max_seq_length=" + shorterSample(c) + ", load_in_4bit=True)"}}

@@ -64,7 +64,7 @@ var unslothCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context", Title: "Shorten the samples (max_seq_length)", Told: "Samples are cut at the length that you load with:", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call", Cost: "What is cut off is not learned."},
-			{Fix: "gradient_checkpointing", Title: "Turn on Unsloth's gradient checkpointing", Told: "It moves activations to RAM:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
+			{Fix: "gradient_checkpointing", Title: "See that Unsloth's gradient checkpointing is on", Told: "It moves activations to RAM. The default since July 2025, plain `True` before; `False` or a `get_peft_model` of PEFT's own goes without:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
 		},
 		Sources: []string{"unsloth/unsloth/models/llama.py"},
 	},
@@ -113,6 +113,7 @@ var llamaFactoryCards = []cause.Card{
 		},
 		Sources: []string{"LLaMA-Factory/README.md", "https://github.com/hiyouga/LLaMA-Factory/issues/1936"},
 	},
+	rest.LoadFourBitYAML,
 	{
 		ID: "llama-factory/load", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
 		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -120,15 +121,26 @@ var llamaFactoryCards = []cause.Card{
 		Means:    "The weights do not fit[[; this process holds {mine} of {total} already]].[[ {model} takes {w16} at 16 bit, {w4} at 4.]] With several cards each rank loads all of it unless DeepSpeed ZeRO-3 or FSDP shards it.",
 		Not:      "cutoff_len or the batch size: the model is still being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", If: when.Not(cures.OfCUDA), Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "shard_training", If: when.Not(cures.OfCUDA), Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (from 0.8.3 on also with `quantization_bit: 4`), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
 			{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Train a LoRA on a 4-bit model", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
-			{Fix: "shard_training", If: cures.OfCUDA, Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "shard_training", If: cures.OfCUDA, Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (from 0.8.3 on also with `quantization_bit: 4`), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
 			{Fix: "cpu_offload", If: when.Not(cures.OfCUDA), Title: "If they still do not fit: keep them in RAM (ZeRO-3 with offload)", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_offload_config.json", Cost: "Slower steps; RAM for the model."},
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 16 bit the weights take 2 bytes for each parameter: 2 GB for each billion.", Cost: "Quality."},
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},
 	},
 	rest.LoadCard,
+	{
+		ID: "llama-factory/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: cures.LogitWords, If: ownCard, Figures: logitFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory at the loss: the logits of a batch are too large",
+		Means: "Logits are batch x length x vocabulary, in 16 and again in 32 bit, and are whole on each card, also under ZeRO-3.[[ {asked} would be {tokens32} tokens with a vocabulary of 32,000, {tokens128} with 128,000 (Llama 3), {tokens152} with 152,000 (Qwen).]] A batch is padded to its longest sample, at most `cutoff_len` (2048 by default[[; here {length}]]).",
+		Cures: []cause.Cure{
+			{Fix: "efficient_attention", Title: "Use the fused loss (enable_liger_kernel)", Told: "In the stages pt and sft it never stores the logits as a whole; for Llama, Mistral, Gemma, Qwen and more:", Kind: "config", Text: "enable_liger_kernel: true   # pip install liger-kernel", Cost: "Linux only."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},
+			{Fix: "lower_context", Title: "Shorten the samples (cutoff_len)", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learned."},
+		},
+		Sources: []string{"LLaMA-Factory/src/llamafactory/model/model_utils/liger_kernel.py", "LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
+	},
 	{
 		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -144,7 +156,7 @@ var llamaFactoryCards = []cause.Card{
 	{
 		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Unsaid: ranks.MakesState, If: when.All(ownCard, when.Not(cures.CutInLoading)), Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in training on several cards",
-		Means: "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
+		Means: "Each card computes a whole micro-batch: its activations and logits do not shrink with more cards. {shares}",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard with ZeRO-3; if that is on, add offload", Told: "In your YAML; ds_z3_offload_config.json puts optimizer and weights into system memory (RAM).", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Slower steps."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size of each card", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},

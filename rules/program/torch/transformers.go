@@ -14,7 +14,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -25,7 +27,7 @@ var Transformers = program.Program{
 	Name: "transformers", Code: code.Steps, Shown: "Transformers", Rank: 60,
 	Edits: "code", Language: "python", Script: "transformers-script",
 	Cards:  transformersCards,
-	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
+	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "/modules/transformers_modules/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
 			cause.Said(cause.Likely, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
@@ -45,7 +47,7 @@ var Transformers = program.Program{
 		"upgrade_version": step.Paste("shell", "pip install --upgrade transformers accelerate bitsandbytes"),
 	},
 	Useless: map[string]func(*ledger.Case) string{
-		"lower_batch_size": batchIsNotIt,
+		"lower_batch_size": batchIsNotIt, "use_lora": cures.StateIsSmall, "optimizer_8bit": cures.StateIsSmall, "offload_optimizer": cures.StateIsSmall,
 	},
 }
 
@@ -144,12 +146,12 @@ var (
 	TRL = program.Program{
 		Name: "trl", Commands: []string{"trl"},
 		Work: "text-training", Edits: "code", Language: "python", Script: "trl-script",
-		Cards: trlCards, Proofs: []string{"-packages/trl/"}, Like: []*program.Program{&Transformers},
+		Cards: trlCards, Proofs: []string{"-packages/trl/"}, Like: []*program.Program{&Transformers}, Starts: tuning.StartsVLLM,
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
 		Edits: "code", Language: "python", Script: "deepspeed-script",
-		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, deepspeedCards),
+		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, []cause.Card{ranks.Gathered}, deepspeedCards),
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/", "TorchBackend in DeepSpeed"},
 		Like:   []*program.Program{&Transformers},
 	}

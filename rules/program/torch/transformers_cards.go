@@ -10,8 +10,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -31,7 +33,7 @@ var smallerToTrain = cause.Cure{
 	Told: "Full training takes about 16 bytes per parameter, divided by the cards that share it; a LoRA 2 to 3 on 16-bit weights, about 1 on 4-bit ones.",
 }
 
-var transformersCards = slices.Concat(script.TransformersCards, script.PromptCards, loadingCards, generatingCards, trainerCards)
+var transformersCards = slices.Concat(script.TransformersCards, script.PromptCards, []cause.Card{rest.LoadFourBit, tuning.Resized("transformers")}, loadingCards, generatingCards, trainerCards)
 
 // loadingCards are about a model on its way to the card.
 var loadingCards = []cause.Card{
@@ -122,7 +124,7 @@ var loadingCards = []cause.Card{
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
 	},
 	{
-		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc, fact.RankKilled}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization"},
+		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc, fact.RankKilled}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "exits with return code = -9"},
 		If: func(c *ledger.Case) bool {
 			return (c.Signal("loading") != nil || !c.Training() && !c.Root(fact.RankKilled)) && !c.Near("closing signal SIGTERM") && writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
 		}, Figures: shardFigures,
@@ -204,16 +206,16 @@ var generatingCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/generation/utils.py", "https://github.com/huggingface/transformers/pull/31292"},
 	},
 	{
-		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
+		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "self.generate(", "model.chat(", "generation/utils.py", "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
 		If: func(c *ledger.Case) bool {
 			return (ownCard(c) || !c.Total.Has()) && !c.Training() && writesCode(c) && !c.In("text-generation-webui", "vllm", "diffusers", "comfyui")
 		}, Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of memory while generating",
 		Means:    "Beside the weights, memory is needed for the work on the prompt and for the KV cache. Both grow with the tokens of prompt and answer and with the prompts of a batch.[[ This process holds {mine} of {total}; `model.get_memory_footprint() / 2**30` prints how much of that is weights.]] If the weights leave less than 1 or 2 GiB, the model is too large for the card.",
-		Not:      "`torch.cuda.empty_cache()` after the error: the allocator has given back what it could.",
+		Not:      "`torch.no_grad()` around it: `generate` turns gradients off itself. `empty_cache()` after the error: the allocator has given back what it could.",
 		Later:    "If it works for a while and then fails: results are kept on the card (append `.cpu()`), or a chat history grows.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the prompt, and generate without gradients", Told: "Images or video become thousands of tokens: pass fewer or smaller ones (the processor's `max_pixels`).", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)\nwith torch.inference_mode():\n    output = model.generate(**inputs, max_new_tokens=256)", Cost: "What is cut off is not read."},
+			{Fix: "lower_context", Title: "Shorten the prompt and the answer", Told: "Images or video become thousands of tokens: pass fewer or smaller ones (the processor's `max_pixels`).", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)\noutput = model.generate(**inputs, max_new_tokens=256)", Cost: "What is cut off is not read."},
 			{Fix: "efficient_attention", Title: "Use fused attention (sdpa)", Told: "Pass `attn_implementation=\"sdpa\"` to `from_pretrained`: with \"eager\" the memory grows with the prompt's length squared.", Cost: "None."},
 			{Fix: "load_in_4bit", Title: "Load the weights in 4 bit", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
 		},

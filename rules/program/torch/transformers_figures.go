@@ -7,6 +7,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -61,7 +62,7 @@ func modelFigures(c *ledger.Case) map[string]string {
 func lengthFigures(c *ledger.Case) map[string]string {
 	out := modelFigures(c)
 	s, _ := c.Setting(lengthSettings...)
-	out["length"], out["shorter"] = s.Value, shorterSample(c)
+	out["length"], out["shorter"], out["shares"] = s.Value, shorterSample(c), cures.Shares(c)
 	return out
 }
 

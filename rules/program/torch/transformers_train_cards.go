@@ -72,7 +72,7 @@ var trainerCards = []cause.Card{
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
 	},
 	{
-		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"logits.float()", "logits = logits.float", "in ForCausalLMLoss", "loss_function(", "fixed_cross_entropy", "shift_logits", "_convert_to_fp32", "in convert_to_fp32"},
+		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: cures.LogitWords,
 		If: func(c *ledger.Case) bool {
 			return ownCard(c) && c.Training() && writesTraining(c)
 		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: logitFigures,

@@ -31,7 +31,7 @@ var Torchtune = program.Program{
 var Swift = program.Program{
 	Name: "ms-swift", Shown: "ms-swift",
 	Work: "text-training", Edits: "flags", Language: "python",
-	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels"},
+	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels --eval_strategy --split_dataset_ratio --per_device_eval_batch_size"},
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -18,9 +19,8 @@ var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_
 // takes, and how many tokens the piece that was refused is as 32-bit logits.
 func textFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"tokens128": "", "tokens152": "", "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
-	if s, ok := c.Setting(trainedLength...); ok {
-		out["length"] = s.Value
-	}
+	s, _ := c.Setting(trainedLength...)
+	out["length"] = s.Value
 	if c.Model != nil && c.Model.Parameters > 0 {
 		out["w16"], out["full"] = units.Amount(2*c.Model.Parameters), units.Amount(16*c.Model.Parameters)
 	}
@@ -31,12 +31,7 @@ func textFigures(c *ledger.Case) map[string]string {
 }
 
 // roundCount is a count rounded to what it can mean: 20,300.
-func roundCount(n int64) string {
-	if n >= 1000 {
-		return fmt.Sprintf("%d,%03d", n/1000, n%1000/100*100)
-	}
-	return fmt.Sprint(n)
-}
+func roundCount(n int64) string { return ledger.Thousands(n / 100 * 100) }
 
 // fewer spells half of the batch and twice the accumulation that the log shows.
 func fewer(kind, format string) func(*ledger.Case) []step.Step {
@@ -92,10 +87,11 @@ var swiftCards = []cause.Card{
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
 	},
+	tuning.SwiftEvaluation,
 	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
 		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides; the tokens of images count too, and logits add tokens x vocabulary.[[ {asked} would be the logits of {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ This process holds {mine} of {total}.]]",
 		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "Add to `swift sft`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "Add to `swift sft` (from ms-swift 3 on 1 is the default):", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
 		cause.Cure{Fix: "lower_context", Title: "Shorten the samples (--max_length)", Told: "For vision models also limit the pixels: `MAX_PIXELS=1003520` before the command (Qwen-VL), or `--max_pixels 1003520`.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
 		cause.Cure{Fix: "shard_training", Title: "Train a 4-bit LoRA, or shard with ZeRO-3", Told: "One card: `--quant_method bnb --quant_bits 4`. Several: `--deepspeed zero3` with `NPROC_PER_NODE` = the number of cards.", Cost: "Little quality, or communication between the cards."}),
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 )
 
 // hostGone is RAM at its end, as Ray or the kernel tells it.
@@ -132,6 +133,7 @@ var verlCards = []cause.Card{
 }
 
 var openrlhfCards = []cause.Card{
+	tuning.FourModels,
 	{
 		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,

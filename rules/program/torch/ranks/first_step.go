@@ -22,8 +22,9 @@ var FirstStep = cause.Card{
 	Not:   "A smaller batch alone: the state does not shrink with it.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", If: slackEnough},
-		{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file, in place of its `zero_optimization` (your own stage).", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "slower steps; 12 bytes of RAM a parameter"},
-		{Fix: "shard_training", Title: "Use stage 3, or more cards", Told: "Stages 1 and 2 divide this state by the cards already; stage 3 divides the weights as well, which makes room for it.", Cost: "more communication"},
+		{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file, in place of its `zero_optimization` (your own stage).", Steps: OffloadSteps, Cost: "slower steps; 12 bytes of RAM a parameter"},
+		OffloadWeights,
+		{Fix: "shard_training", If: when.Not(Stage3), Title: "Use stage 3, or more cards", Told: "Stages 1 and 2 divide this state by the cards already; stage 3 divides the weights as well, which makes room for it.", Cost: "more communication"},
 		{Fix: "use_lora"},
 	},
 	Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/docs/_pages/config-json.md"},

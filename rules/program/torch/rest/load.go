@@ -17,9 +17,9 @@ var LoadCard = cause.Card{
 	Not:      "`per_device_train_batch_size`, `cutoff_len`, gradient checkpointing, more cards under DDP: no batch was computed.",
 	Cures: []cause.Cure{
 		{Fix: "shard_training", Title: "Shard the weights over the cards (ZeRO-3)", Told: "In your YAML, started with `FORCE_TORCHRUN=1 llamafactory-cli train`. If it is on: `ds_z3_offload_config.json`, which needs RAM for the whole model.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json\nbf16: true", Cost: "Communication between the cards."},
-		{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Or train a LoRA on a 4-bit model", Told: "Not together with ZeRO-3.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
+		{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Or train a LoRA on a 4-bit model", Told: "Before 0.8.3 not together with ZeRO-3.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
 		{Fix: "half_precision", If: when.Not(cures.OfCUDA), Title: "Or keep the trained weights in 16 bit (pure_bf16)", Kind: "config", Text: "pure_bf16: true", Cost: "A less exact optimizer."},
 		{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "All cards together must hold 2 bytes for each parameter in 16 bit (2 GB for each billion), and 16 where all are trained.", Cost: "Quality."},
 	},
-	Sources: []string{"LLaMA-Factory/src/llamafactory/model/adapter.py", "LLaMA-Factory/examples/README.md"},
+	Sources: []string{"LLaMA-Factory/src/llamafactory/model/adapter.py", "LLaMA-Factory/src/llamafactory/model/model_utils/quantization.py"},
 }

@@ -28,10 +28,13 @@ var Pools = []cause.Card{
 	}, {
 		ID: "pytorch/graph-pools", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsAlone, graphPools), Among: []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.BudgetMisconfigured, cause.ContextTooLong},
 		Headline: "ran out of memory: this program fills the {total} card by itself, and it uses CUDA graphs",
-		Means:    "The message counts private pools, which CUDA graphs make: a model server (SGLang, vLLM, TensorRT-LLM), or `torch.compile` with `mode=\"reduce-overhead\"`. A server sets aside a share of the card for weights and KV cache at its start, so that what a request needs ({asked} here) has only the rest. The log does not name the program.",
+		Means:    "The message counts private pools, which CUDA graphs make: a model server (SGLang, vLLM, TensorRT-LLM; also inside RL training, for the rollouts), or `torch.compile` with `mode=\"reduce-overhead\"`. A server sets aside a share of the card for weights and KV cache at its start, so that what a request needs ({asked} here) has only the rest. The log does not name the program.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: at most {reserve} to gain.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "A model server: lower its share of the card", Told: "0.05 to 0.1 less than now: SGLang `--mem-fraction-static 0.75`, vLLM `--gpu-memory-utilization 0.85`. It then starts with a smaller KV cache.", Cost: "fewer requests, or tokens, at a time"},
+			{Fix: "lower_mem_fraction", Title: "Lower the server's share of the card", Ways: []cause.Way{
+				{For: "A model server", Text: "0.05 to 0.1 less than now: SGLang `--mem-fraction-static 0.75`, vLLM `--gpu-memory-utilization 0.85`. It then starts with a smaller KV cache."},
+				{For: "RL training (GRPO, PPO) with vLLM on the same cards", Text: "`vllm_gpu_memory_utilization` 0.3 (TRL; ms-swift, where it is 0.9 by default, with `--sleep_level 1`), verl `actor_rollout_ref.rollout.gpu_memory_utilization=0.4`."},
+			}, Cost: "fewer requests, or tokens, at a time"},
 			{Fix: "lower_batch_size", Title: "Or let a request need less", Ways: []cause.Way{
 				{For: "A model server", Text: "prompts in smaller parts and fewer at once (SGLang `--chunked-prefill-size 2048 --max-running-requests 16`, vLLM `--max-num-batched-tokens 2048 --max-num-seqs 16`); smaller or fewer images in a request."},
 				{For: "Code of your own", Text: "a smaller batch or input, and `mode=\"default\"` in `torch.compile`, which keeps no graphs."},
@@ -41,7 +44,7 @@ var Pools = []cause.Card{
 		Figures: func(c *ledger.Case) map[string]string {
 			return map[string]string{"reserve": c.F().ReservedUnallocated.String()}
 		},
-		Sources: []string{cures.AllocatorSource, "sglang/python/sglang/srt/server_args.py", "vllm/vllm/engine/arg_utils.py", "pytorch/torch/__init__.py"},
+		Sources: []string{cures.AllocatorSource, "sglang/python/sglang/srt/server_args.py", "vllm/vllm/engine/arg_utils.py", "pytorch/torch/__init__.py", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "trl/trl/trainer/grpo_config.py", "https://github.com/modelscope/ms-swift/issues/7826"},
 	},
 }
 

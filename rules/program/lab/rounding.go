@@ -1,0 +1,37 @@
+package lab
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// AutoRound is Intel's, which tunes how weights are rounded, block by block.
+var AutoRound = program.Program{
+	Name: "auto-round", Shown: "AutoRound", Work: "text-inference", Edits: "code", Language: "python", Rank: 64, Commands: []string{"auto-round", "auto_round"},
+	Sources: program.Sources{
+		"auto-round/docs/step_by_step.md":     "low_gpu_mem_usage batch_size gradient_accumulate_steps seqlen nsamples device_map iters --disable_opt_rtn low_cpu_mem_usage --gradient_accumulate_steps",
+		"auto-round/auto_round/cli/parser.py": "--low_gpu_mem_usage --bs --seqlen --nsamples --device_map",
+	},
+	Proofs: []string{"auto_round/compressors/", "auto_round/autoround.py", "-packages/auto_round/", "auto-round/auto_round/", "AutoRound(", "from auto_round import"},
+	Steps: spelling{
+		"cpu_offload":      step.Paste("python", "ar = AutoRound(name, scheme=\"W4A16\", low_gpu_mem_usage=True)   # --low_gpu_mem_usage on the command line"),
+		"lower_batch_size": step.Paste("python", "ar = AutoRound(name, scheme=\"W4A16\", low_gpu_mem_usage=True, batch_size=1, gradient_accumulate_steps=8)   # --bs 1 --gradient_accumulate_steps 8"),
+		"lower_context":    step.Paste("python", "ar = AutoRound(name, scheme=\"W4A16\", seqlen=512, nsamples=128)   # 2048 by default"),
+		"multi_gpu":        step.Paste("python", "ar = AutoRound(name, scheme=\"W4A16\", device_map=\"0,1\")   # AutoRound's own device_map; --device_map auto"),
+		"use_lower_quant":  say("`iters=0` in AutoRound(...): no tuning at all; with `--disable_opt_rtn` on the command line it does not even load the whole model (0.13 and later)."),
+	},
+	Titles: map[string]string{"cpu_offload": "Keep features in RAM (low_gpu_mem_usage)", "lower_batch_size": "Also tune one sample at a time", "lower_context": "Use shorter samples", "multi_gpu": "Give AutoRound more cards (its own device_map)", "use_lower_quant": "Round without tuning"},
+	Costs:  map[string]string{"cpu_offload": "30 to 100 % slower", "lower_batch_size": "slower", "lower_context": "perhaps some accuracy", "multi_gpu": "the cards", "use_lower_quant": "accuracy"},
+	Like:   []*program.Program{&trainer.DataAside},
+	Cards: []cause.Card{{
+		ID: "auto-round/block", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Among: []string{cause.Fragmentation, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.Unknown},
+		Headline: "ran out of memory on the card while it quantised",
+		Means:    "AutoRound tunes one block at a time, which takes about ten times the block (by its documentation 18 GB for an 8B model and 42 for 70B, at W4A16; 10 and 25 with `low_gpu_mem_usage`). A block of a large MoE model has all of its experts. To collect a block's inputs it first tries the model on the card, and goes on on the CPU if that fails: this message alone need not be the end.",
+		Not:      "Fewer bits in the scheme: tuning works on 16-bit weights.",
+		Cures:    fixes("cpu_offload", "lower_batch_size", "multi_gpu", "lower_context", "use_lower_quant"),
+		Sources:  []string{"auto-round/docs/step_by_step.md", "auto-round/README.md", "https://github.com/intel/auto-round/issues/1211"},
+	}},
+}
