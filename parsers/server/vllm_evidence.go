@@ -32,7 +32,7 @@ var vllmEvidence = text.Evidence{
 		text.Frames("warmup", 4, "in compile_or_warm_up_model"), text.Frames("warmup", 4, asked("compile_or_warm_up_model", "determine_num_available_blocks", "determine_available_memory")...),
 		text.Frames("warmup", 1, "vllm/v1/sample/sampler.py", "logits_sort, logits_idx", "vit_attn_wrappers.py"),
 		text.Frames("load", 6, "in create_weights", "in process_weights_after_loading"),
-		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader"),
+		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader", "make_layers(", "in make_layers", "maybe_offload_to_cpu(layer_fn("),
 		text.Frames("load", 4, "in load_model"), text.Frames("load", 3, asked("load_model")...),
 		text.Frames("load", 1, "torch/utils/_device.py"),
 		text.Frames("inference", 3, "_get_prompt_logprobs", "in run_busy_loop", "in _process_engine_step", "in engine_step", "in run_engine_loop", "self.run_engine_loop()", "self.engine_step()", "engine_core.run_busy_loop()", "self._process_engine_step()"),

@@ -35,6 +35,7 @@ const (
 	ServeCommand   = "vllm serve instead of a Python module"
 	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of images as JSON"
+	ShareOfFree    = "a share of what is free, not of the card"
 	// WarmupSaysMemory: TGI blames memory for a failed trial batch only where it was.
 	WarmupSaysMemory = "blames memory for memory alone"
 )
@@ -114,6 +115,7 @@ var options = []option{
 	{"tgi", "--kv-cache-dtype", 200_004_000, 20241025, "2.4.0"},
 	{"tgi", WarmupSaysMemory, 100_001_001, 20231116, "1.1.1"},        // flash_causal_lm.py: any exception before
 	{"lmdeploy", "--cache-max-entry-count", 2000, 20240117, "0.2.0"}, // lmdeploy/cli/utils.py, here and below
+	{"lmdeploy", ShareOfFree, 2002, 20240131, "0.2.2"},               // lmdeploy/messages.py; f90fda994
 	{"lmdeploy", "--quant-policy", 4000, 20240423, "0.4.0"},          // 4 and 8 bit without a calibration
 	{"lmdeploy", "--vision-max-batch-size", 4002, 20240527, "0.4.2"},
 	{"lmdeploy", "--max-prefill-token-num", 6000, 20240913, "0.6.0"},
@@ -126,7 +128,7 @@ var fixes = []struct{ program, fix, name string }{
 	{"ollama", "quantize_kv_cache", "OLLAMA_KV_CACHE_TYPE"}, {"ollama", "enable_flash_attention", "OLLAMA_FLASH_ATTENTION"},
 	{"ollama", "lower_parallel", "OLLAMA_NUM_PARALLEL"}, {"ollama", "balance_split", "OLLAMA_SCHED_SPREAD"},
 	{"llama.cpp", "moe_cpu_offload", "--n-cpu-moe"}, {"llama.cpp", "quantize_kv_cache", "-ctk "}, {"llama.cpp", "enable_flash_attention", "-fa"}, {"llama.cpp", "lower_ubatch", "-ub "},
-	{"sglang", "cpu_offload", "--cpu-offload-gb"}, {"sglang", "quantize_kv_cache", "--kv-cache-dtype"}, {"sglang", "lower_max_batched_tokens", "--chunked-prefill-size"}, {"sglang", "enforce_eager", "--disable-cuda-graph"},
+	{"sglang", "cpu_offload", "--cpu-offload-gb"}, {"sglang", "quantize_kv_cache", "--kv-cache-dtype"}, {"sglang", "lower_max_batched_tokens", "--chunked-prefill-size"}, {"sglang", "enforce_eager", "--disable-cuda-graph"}, {"sglang", "lower_max_num_seqs", "--max-running-requests"},
 	{"tgi", "quantize_kv_cache", "--kv-cache-dtype"}, {"tgi", "enforce_eager", "--cuda-graphs"}, {"lmdeploy", "quantize_kv_cache", "--quant-policy"},
 	{"vllm", "cpu_offload", "--cpu-offload-gb"}, {"vllm", "quantize_kv_cache", "--kv-cache-dtype"}, {"vllm", "enforce_eager", "--enforce-eager"},
 }
