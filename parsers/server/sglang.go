@@ -58,7 +58,7 @@ var sglangEvidence = text.Evidence{
 		text.Frames("kv_cache", 6, "in init_memory_pool", "in profile_max_num_token", "srt/mem_cache/memory_pool.py"),
 		text.Frames("load", 5, "srt/model_loader/", "in make_layers", "make_layers(", "in load_model", "self.load_model()", "Failed to initialize lk_moe"), text.Marks("Load weight begin. avail mem=", "Memory pool end. avail mem=", "Capture piecewise CUDA graph begin", "KV Cache is allocated. #tokens:", "Child process unexpectedly failed with"),
 		text.Frames("inference", 3, "in forward_batch_generation", "in run_batch", "in event_loop_normal", "in event_loop_overlap"),
-		text.Frames("inference", 2, "in forward_extend", "in forward_decode"),
+		text.Frames("inference", 2, "in forward_extend", "in forward_decode", "in forward_fill_batch", "in forward_prefill_batch", "in forward_decode_batch", "in exposed_step"),
 		text.Steps("load", "Load weight begin"),
 		text.Steps("kv_cache", "Load weight end"),
 		text.Steps("graph_capture", "Memory pool end", "Capture cuda graph begin", "Capture piecewise CUDA graph begin"),

@@ -166,7 +166,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/tokens-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "Prefill") }, Figures: sglangPages,
 		Headline: "found no room for a prompt in its token pool",
-		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them[[: {wanted} wanted, {there} left]]. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
+		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "If more is available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
@@ -382,4 +382,4 @@ var sglangRunCards = []cause.Card{
 }
 
 // SGLangCards are SGLang's: the static share has a direction.
-var SGLangCards = slices.Concat(sglangMoreCards, sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards, sglangBareCards)
+var SGLangCards = slices.Concat(sglangRequestCards, sglangMoreCards, sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards, sglangBareCards)

@@ -35,6 +35,8 @@ const (
 	ServeCommand   = "vllm serve instead of a Python module"
 	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of images as JSON"
+	ScoresPrompts  = "scores no prompt token unless asked"
+	OwnMemory      = "counts its own memory alone"
 	ShareOfFree    = "a share of what is free, not of the card"
 	// WarmupSaysMemory: TGI blames memory for a failed trial batch only where it was.
 	WarmupSaysMemory = "blames memory for memory alone"
@@ -81,6 +83,7 @@ var options = []option{
 	{"vllm", ServeCommand, 6000, 20240904, "0.6.0"},
 	{"vllm", SecondEngine, 8000, 20250318, "0.8.0"},                // prompts are computed in chunks from here on
 	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
+	{"vllm", OwnMemory, 9001, 20250610, "0.9.1"},                   // #18974
 	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
 	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
 	{"sglang", "--schedule-conservativeness", 1006, 20240121, "0.1.6"},             // 22ec7bc2a
@@ -113,6 +116,7 @@ var options = []option{
 	{"tgi", "marlin", 200_001_000, 20240628, "2.1.0"},
 	{"tgi", "TGI_WIGGLE_ROOM", 200_003_000, 20240920, "2.3.0"}, // models/globals.py
 	{"tgi", "--kv-cache-dtype", 200_004_000, 20241025, "2.4.0"},
+	{"tgi", ScoresPrompts, 300_000_000, 20241209, "3.0.0"},           // 5df80590, #2797: REQUEST_LOGPROBS
 	{"tgi", WarmupSaysMemory, 100_001_001, 20231116, "1.1.1"},        // flash_causal_lm.py: any exception before
 	{"lmdeploy", "--cache-max-entry-count", 2000, 20240117, "0.2.0"}, // lmdeploy/cli/utils.py, here and below
 	{"lmdeploy", ShareOfFree, 2002, 20240131, "0.2.2"},               // lmdeploy/messages.py; f90fda994

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,15 @@ func each(c *ledger.Case) (bytes, cards int64, ok bool) {
 	w, ok := Weights(c)
 	cards = int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) * Stages(c)
 	return w / cards, cards, ok
+}
+
+// Named is what the weights take by the model's name, in all and on each card.
+func Named(c *ledger.Case) string {
+	w, cards, _ := each(c)
+	if cards == 1 {
+		return units.Amount(w)
+	}
+	return fmt.Sprintf("%s, %s on each of %d cards", units.Amount(w*cards), units.Amount(w), cards)
 }
 
 // WouldFit: by the model's name its weights are well below each card, and still

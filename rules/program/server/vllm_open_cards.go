@@ -1,0 +1,99 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// vllmOpenCards are about messages whose step no line names, but of which a frame, a
+// size or the model's name tells more than nothing.
+var vllmOpenCards = []cause.Card{
+	{
+		ID: "vllm/nccl-teardown", Kinds: []fact.Kind{fact.NCCLAlloc}, Said: []string{"in destroy_model_parallel", "in destroy_process_group", "_TP.destroy()"}, If: stage.OnCard, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "was shutting down when NCCL found the card full: the first error stands above",
+		Means:    "The traceback is in `destroy_model_parallel`: a worker was taking its groups down, which it does after something else has failed. That a full card stops NCCL even there is a consequence. The first error of any worker, further up, is the one to cure, most likely an out-of-memory error of the trial run, of CUDA graphs or of a request.",
+		Not:      "NCCL's own settings (`NCCL_DEBUG` shows more lines, no more room).",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Find the first error", Told: "LOG is the whole output, from the start of the server:", Kind: "shell", Text: "grep -n -m5 -E 'OutOfMemoryError|out of memory|ValueError' LOG", Cost: "free"},
+			lessShare("If it came after the KV cache (`GPU KV cache size` above it), lower `gpu_memory_utilization`", tooShortThen),
+			vllm.Flags("lower_max_batched_tokens", "If it came before, shrink the trial run", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "16")),
+		},
+		Sources: []string{"vllm/v1/executor/multiproc_executor.py", "vllm/distributed/parallel_state.py", vllmThreads + "issues/18446"},
+	},
+	{
+		ID: "vllm/vision-open", Kinds: onCard, Phases: []string{"unknown"}, Said: append([]string{"get_input_embeddings_v0"}, visionEncoder...), If: when.All(stage.OnCard, when.Not(stage.CacheTaken)), Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in the model's vision encoder",
+		Means:    "The traceback is in the part that reads images and videos[[: {asked} more was wanted with {room} free]]. At start vLLM tries the largest images that the model accepts; later it is those of a request. Which it was, earlier lines show: `GPU KV cache size` (old: `# GPU blocks`) above the error means a request. Fewer or smaller images help in both.",
+		Cures: []cause.Cure{
+			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` (here about a million) is for Qwen-VL and similar models. If you need no video, add `\"video\": 0`. {where}", "larger ones are scaled down"),
+			lessShare("If it was a request, lower `gpu_memory_utilization`", tooShortThen),
+			vllm.Flags("lower_max_num_seqs", "Or lower `max_num_seqs` and `max_num_batched_tokens`", "The images of one batch count towards them.", "more requests wait", vllm.Option("max_num_seqs", "8"), vllm.Option("max_num_batched_tokens", "4096")),
+		},
+		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/qwen2_5_vl.py", vllmThreads + "issues/18550"},
+	},
+	{
+		ID: "vllm/cached-open", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(stage.OnCard, when.Not(stage.LoadingWeights), lightByName), Figures: openFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory, most likely after its KV cache was allocated",
+		Means:    "By the model's name its weights are about {light}; PyTorch holds {live}. So most of that is KV cache, unless the trial run at start took it, and what failed came later: {later}. Such work has only what lies outside vLLM's share ({from})[[: {asked} was wanted, {short} more than was left]].",
+		Not:      "A smaller quantisation alone: the KV cache takes what the weights leave of the share.",
+		Cures: []cause.Cure{
+			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
+			vllm.Flags("lower_max_batched_tokens", "Or compute less in one step", "If `GPU KV cache size` does not stand above the error, it was the trial run: then this comes first.", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "32")),
+			vllm.Given(seesImages, vllm.Words("lower_resolution", "Or allow fewer and smaller images", "`--limit-mm-per-prompt '{\"image\": 1}'` (before 0.8.5 `image=1`) and, for Qwen-VL and similar, `--mm-processor-kwargs '{\"max_pixels\": 1003520}'`.", "larger ones are scaled down")),
+			piecesCure,
+			withoutGraphs,
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md", vllmThreads + "issues/26863"},
+	},
+	{
+		ID: "vllm/large-open", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(stage.OnCard, when.Not(when.Any(stage.LoadingWeights, stage.CacheTaken)), func(c *ledger.Case) bool { return ledger.Requested(c) >= stage.OnePiece }), Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "wanted {asked} of graphics memory in one piece",
+		Means:    "A matrix of weights is hardly that large (the experts of a very large model can be), so this was most likely computed: in the trial run at start, or for a request. Pieces of that size are images or videos in a vision encoder, attention without a fused kernel, or scores of all words for many tokens (logits).",
+		Not:      "A larger share of the card: vLLM then takes even more of it for its cache.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "If the model reads images, allow fewer and smaller ones", Told: "At start vLLM tries as many as `limit_mm_per_prompt` allows, of the largest size. Turn video off (`\"video\": 0`) if you need none. {where}", Cost: "larger ones are scaled down", Steps: added("lower_resolution", "", "", "").Steps},
+			vllm.Flags("lower_max_batched_tokens", "Compute less in one step", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "16")),
+			added("multi_gpu", "Or split the model over more cards", halvesThem, "needs more cards"),
+		},
+		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/22173"},
+	},
+}
+
+// lightByName: by its name the model's weights are less than half of what PyTorch
+// holds on a full card, so that the KV cache must be most of the rest.
+func lightByName(c *ledger.Case) bool {
+	held, total := ledger.SizeOf(c.F().Allocated), ledger.SizeOf(c.F().Total)
+	w, ok := lightWeights(c)
+	return ok && total > 0 && held*5 > total*4 && w*2 < held && !strings.Contains(c.Reader.Work, "training") && c.Signal("training") == nil
+}
+
+// lightWeights are those on each card, by the model's name: at 16 bit where nothing
+// says otherwise.
+func lightWeights(c *ledger.Case) (int64, bool) {
+	w, ok := vllm.Weights(c)
+	if !ok {
+		w, ok = ledger.WeightsIn(c, "")
+	}
+	return w / int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) / vllm.Stages(c), ok && w > 0
+}
+
+func openFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	w, _ := lightWeights(c)
+	out["light"], out["live"], out["later"] = units.Amount(w), units.Amount(ledger.SizeOf(c.F().Allocated)), "CUDA graphs, or a request"
+	if when.Set("enforce_eager", "True")(c) {
+		out["later"] = "a request, since CUDA graphs are turned off"
+	}
+	return out
+}
