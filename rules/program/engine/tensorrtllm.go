@@ -19,7 +19,7 @@ var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
 	Commands: []string{"trtllm-serve"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/", "trtllm-build --", "[TRT-LLM] ["},
+	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/", "trtllm-build --", "Serially build TensorRT engines", "Parallelly build TensorRT engines"},
 	Cards:  slices.Concat([]cause.Card{parts.Benchmark, parts.BuildKilled, trtBuffers}, trtCards, trtEngineCards),
 	Sources: program.Sources{
 		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--free_gpu_memory_fraction --max_batch_size --max_num_tokens --max_seq_len --tp_size",

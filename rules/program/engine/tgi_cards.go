@@ -45,8 +45,11 @@ func tgiBatch(c *ledger.Case) map[string]string {
 		out["at16"] = fmt.Sprintf("At 16 bit the weights are about %s on each card%s.", units.Amount(each), map[bool]string{false: ": if that nearly fills it, quantise them first"}[tgiLongTrial(c)])
 	}
 	if tgiScores(c) {
-		n := int64(cmp.Or(ledger.IntSetting(c, "max_batch_prefill_tokens"), 4096))
-		out["scores"] = fmt.Sprintf("Before 3.0 (December 2024) that batch also scores every word of the vocabulary for each token, twice over: %s for %d tokens and 128,000 words.", units.Amount(n*128_000*4), n)
+		n, words := int64(cmp.Or(ledger.IntSetting(c, "max_batch_prefill_tokens"), 4096)), int64(128_000)
+		if m := ledger.Named(c).Model; m != nil && m.Vocab > 0 {
+			words = int64(m.Vocab)
+		}
+		out["scores"] = fmt.Sprintf("Before 3.0 (December 2024) that batch also scores every word of the vocabulary for each token, twice over: %s for %d tokens and %s words.", units.Amount(n*words*4), n, ledger.Thousands(words))
 	}
 	if n := ledger.IntSetting(c, "max_batch_total_tokens"); n > 0 && !tgiTotal(c) {
 		out["ignored"] = fmt.Sprintf("A lower `--max-batch-total-tokens` (%d here): for models with flash attention TGI works that out itself and ignores yours.", n)

@@ -159,6 +159,7 @@ var files = []struct {
 	{"tgi", "text_generation_server/models/flash_mistral.py", release{200_003_000, 20240920}},
 	{"lmdeploy", "lmdeploy/vl/templates.py", release{7000, 20250115}},
 	{"sglang", "sglang/srt/managers/router/model_runner.py", release{1017, 20240607}},
+	{"sglang", "sglang/srt/managers/router/model_rpc.py", release{1017, 20240607}},
 	{"sglang", "sglang/srt/managers/controller/model_runner.py", release{2007, 20240730}},
 	{"sglang", "sglang/srt/managers/tp_worker_overlap_thread.py", release{5004, 20251023}},
 }
