@@ -36,6 +36,8 @@ const (
 	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of images as JSON"
 	ScoresPrompts  = "scores no prompt token unless asked"
+	ManyStages     = "a hybrid cache over pipeline stages"
+	ByStage        = "checks each stage by its own layers"
 	OwnMemory      = "counts its own memory alone"
 	ShareOfFree    = "a share of what is free, not of the card"
 	// WarmupSaysMemory: TGI blames memory for a failed trial batch only where it was.
@@ -85,6 +87,8 @@ var options = []option{
 	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
 	{"vllm", OwnMemory, 9001, 20250610, "0.9.1"},                   // #18974
 	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
+	{"vllm", ManyStages, 11000, 20251002, "0.11.0"},                // #23974
+	{"vllm", ByStage, 17000, 20260306, "0.17.0"},                   // #33698
 	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
 	{"sglang", "--schedule-conservativeness", 1006, 20240121, "0.1.6"},             // 22ec7bc2a
 	{"sglang", "--context-length", 1013, 20240311, "0.1.13"},                       // 9de9a4681

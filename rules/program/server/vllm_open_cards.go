@@ -1,12 +1,14 @@
 package server
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -15,6 +17,21 @@ import (
 // vllmOpenCards are about messages whose step no line names, but of which a frame, a
 // size or the model's name tells more than nothing.
 var vllmOpenCards = []cause.Card{
+	{ // "the model's" is how 0.22 and later write it
+		ID: "vllm/cache-pipeline", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: func(c *ledger.Case) bool {
+			return vllm.Stages(c) > 1 && !c.Contains("the model's max seq len") && (!era.Told(c, "vllm") || era.Lacks(c, "vllm", era.ByStage) && !era.Lacks(c, "vllm", era.ManyStages))
+		}, Figures: stageFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive,
+		Means: "The weights fit. With `--pipeline-parallel-size` {stages} each stage caches its own layers only, but vLLM 0.11 to 0.16 compares the cache of all layers with what one stage has left, so it refuses lengths that fit. With equal stages one needs about {of_stage} for {tokens} tokens[[, and the real limit is about {real_limit} tokens, not {limit_tokens}]].",
+		Not:   "`--tensor-parallel-size` in place of stages where the cards differ: each then gets an equal part.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "Update vLLM to 0.17 or later: it checks each stage by its own layers", "flags may have changed"),
+			added("lower_context", "Until then lower `max_model_len`", "{fit} tokens pass this check[[ (its limit: {limit_tokens})]]. From 0.14 on `--max-model-len auto` takes what passes. {where}", "longer prompts are refused"),
+			tell("balance_split", "If one card is smaller, give its stage fewer layers", "`VLLM_PP_LAYER_PARTITION` has the layers of each stage, such as `10,38` for 48 (in the order of `CUDA_VISIBLE_DEVICES`). The stage with the least room for cache sets the length of all.", "free"),
+			added("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens, if it is 16 bit now. Not every card and attention backend supports it.", "slight loss"),
+		},
+		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/distributed/utils.py", vllmThreads + "pull/33698", vllmThreads + "issues/34076"},
+	},
 	{
 		ID: "vllm/nccl-teardown", Kinds: []fact.Kind{fact.NCCLAlloc}, Said: []string{"in destroy_model_parallel", "in destroy_process_group", "_TP.destroy()"}, If: stage.OnCard, Figures: vllmFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
@@ -86,6 +103,17 @@ func lightWeights(c *ledger.Case) (int64, bool) {
 		w, ok = ledger.WeightsIn(c, "")
 	}
 	return w / int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) / vllm.Stages(c), ok && w > 0
+}
+
+// stageFigures are what one of the stages needs of the cache.
+func stageFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	n := vllm.Stages(c)
+	out["stages"], out["of_stage"], out["real_limit"] = strconv.FormatInt(n, 10), units.Amount(ledger.SizeOf(c.F().KVNeeded)/n), ""
+	if x := c.F().EstMaxModelLen; x != nil {
+		out["real_limit"] = ledger.Thousands(int64(x.Value) * n)
+	}
+	return out
 }
 
 func openFigures(c *ledger.Case) map[string]string {
