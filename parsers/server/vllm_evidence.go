@@ -53,10 +53,10 @@ var vllmEvidence = text.Evidence{
 // vllmBackends are what a start-up log or a traceback shows of the platform,
 // the surest first. "CUDA graph" and NCCL are also printed on ROCm.
 var vllmBackends = []struct{ word, backend string }{
-	{"freememoryondevicecuda:", "cuda"}, {"freememoryondevicexpu:", "xpu"}, {"hipoutofmemory", "rocm"}, {"platformrocm", "rocm"}, {"#rocmblocks", "rocm"}, {"rocm_aiter", "rocm"},
-	{"xpuoutofmemory", "xpu"}, {"platformxpu", "xpu"}, {"device_config=xpu", "xpu"}, {"#xpublocks", "xpu"}, {"xpu_worker", "xpu"}, {"xpukernel", "xpu"},
+	{"freememoryondevicecuda:", "cuda"}, {"freememoryondevicexpu:", "xpu"}, {"hipoutofmemory", "rocm"}, {"platformrocm", "rocm"}, {"rocmblocks:", "rocm"}, {"rocm_aiter", "rocm"},
+	{"xpuoutofmemory", "xpu"}, {"platformxpu", "xpu"}, {"device_config=xpu", "xpu"}, {"xpublocks:", "xpu"}, {"xpu_worker", "xpu"}, {"xpukernel", "xpu"},
 	{"platformcpu", "cpu"}, {"device_config=cpu", "cpu"}, {"platformtpu", "tpu"}, {"device_config=tpu", "tpu"},
-	{"platformcuda", "cuda"}, {"device_config=cuda", "cuda"}, {"#cudablocks", "cuda"}, {"cudaoutofmemory", "cuda"},
+	{"platformcuda", "cuda"}, {"device_config=cuda", "cuda"}, {"cudablocks:", "cuda"}, {"cudaoutofmemory", "cuda"},
 	{"processgroupnccl", "cuda"}, {"cudagraph", "cuda"}, {"flash_attn", "cuda"},
 }
 

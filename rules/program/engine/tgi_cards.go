@@ -81,7 +81,7 @@ var (
 	tgiQuant = where(when.All(when.Not(tgiQuantised), when.Not(tgiLongTrial)), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
 	// tgiNewer is for releases whose trial batch scores all of its tokens.
 	tgiNewer = where(tgiScores, as("upgrade_version", "Take a 3.x image", "It leaves those scores out of the trial, unless `--enable-prefill-logprobs` is set.", "a download"))
-	tgiLater = where(func(c *ledger.Case) bool { return tgiScores(c) && c.Asked.Has() }, tgiNewer)
+	tgiLater = where(func(c *ledger.Case) bool { return tgiScores(c) && c.Asked.Has() && !tgiLongTrial(c) }, tgiNewer)
 	// tgiSmaller is for weights that are at 4 or 8 bit already.
 	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: take the next smaller one of the family.", "lower quality"))
 	tgiSplit   = where(when.Not(tgiLongTrial), as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards"))
@@ -213,7 +213,7 @@ var tgiCards = []cause.Card{
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. {at16}[[ {any_error}]]",
 		Not:      "[[{ignored}]]",
-		Cures:    []cause.Cure{tgiFewer, where(when.Not(tgiLongTrial), tgiLater), tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
+		Cures:    []cause.Cure{tgiFewer, tgiLater, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
 	{

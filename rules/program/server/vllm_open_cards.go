@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,22 @@ var vllmOpenCards = []cause.Card{
 			added("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens, if it is 16 bit now. Not every card and attention backend supports it.", "slight loss"),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/distributed/utils.py", vllmThreads + "pull/33698", vllmThreads + "issues/34076"},
+	},
+	{
+		ID: "vllm/after-sized", Kinds: onCard, Phases: []string{"graph_capture"}, If: when.All(stage.OnCard, func(c *ledger.Case) bool { return !c.Contains("private pools") }), Figures: sizedFigures,
+		Unsaid: []string{"Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph", "in capture_model", "model_runner.capture_model(", "_capture_cudagraphs", "in capture_begin", "in capture_end", "torch/cuda/graphs.py", "Graph capturing"},
+		Cause:  cause.BudgetMisconfigured, Weight: cause.Strong,
+		Headline: "ran out of graphics memory after it had sized its KV cache",
+		Means:    "The cache's size stands above the error, so weights and trial run had fitted.[[ {crowd}]] Then vLLM allocates the cache, and CUDA graphs and, in a script, the first requests come on top, outside its share ({from}); the log does not show which it was.[[ {asked} was wanted with {free} free.]] Whatever else is on the card, a desktop or Windows under WSL, has to fit beside the share, too.",
+		Not:      cacheFills,
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", If: otherHolders, Title: "End what else is on the card, or give each its part", Told: "An earlier start, a notebook, another server. Shares count from the whole card: those of two servers may add up to 0.95 at most.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
+			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
+			{Fix: "close_other_apps", Title: "See what else is on the card", If: when.All(maybeOthers, when.Not(otherHolders)), Told: "Before the start it should be nearly empty; start servers one by one.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			withoutGraphs,
+			piecesCure,
+		},
+		Sources: []string{"vllm/worker/worker.py", "vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
 		ID: "vllm/nccl-teardown", Kinds: []fact.Kind{fact.NCCLAlloc}, Said: []string{"in destroy_model_parallel", "in destroy_process_group", "_TP.destroy()"}, If: stage.OnCard, Figures: vllmFigures,
@@ -103,6 +120,17 @@ func lightWeights(c *ledger.Case) (int64, bool) {
 		w, ok = ledger.WeightsIn(c, "")
 	}
 	return w / int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) / vllm.Stages(c), ok && w > 0
+}
+
+// sizedFigures say that others and the share are together more than the card.
+func sizedFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	now, _ := vllmShare.now(c)
+	share := int64(now * float64(cardTotal(c)))
+	if out["crowd"] = ""; otherHolders(c) && share+c.Others.Bytes > cardTotal(c) {
+		out["crowd"] = fmt.Sprintf("Other processes hold %s; with a share of %s that is more than the card's %s.", c.Others, units.Amount(share), units.Amount(cardTotal(c)))
+	}
+	return out
 }
 
 // stageFigures are what one of the stages needs of the cache.
