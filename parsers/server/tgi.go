@@ -36,7 +36,7 @@ var tgiEvidence = text.Evidence{
 		text.Frames("warmup", 5, "Method Warmup encountered", "in warmup", ":warmup:"),
 		text.Frames("inference", 4, "Method Prefill encountered", "Method Decode encountered"),
 		text.Frames("load", 1, "ShardCannotStart", "Shard 0 failed to start", "Shard 1 failed to start", "Shard 2 failed to start", "Shard 3 failed to start"), // not after the warm-up: launcher/src/main.rs
-		text.Frames("load", 4, "in get_model", "Error when initializing model", "in get_tensor", "in get_sharded", "in get_weights_col", "in get_weights_row", "in get_multi_weights_col"),
+		text.Frames("load", 4, "in get_model", "Error when initializing model", "in get_tensor", "in get_sharded", "in get_weights_col", "in get_weights_row", "in get_multi_weights_col", "weights.get_", "TensorParallelColumnLinear.load(", "TensorParallelRowLinear.load("),
 		text.Marks("text_generation_server/", "text_generation_launcher", "text_generation_client", "text_generation_router"),
 	),
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ var vllmArguments = []text.Wording{
 	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
 	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
 	text.On("with config: model=", arguments("model=", vllmConfig)),
-	text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion),
+	text.On("LLM engine (v", vllmVersion), text.On("vLLM Version: ", vllmVersion), text.On("vllm==0.", vllmVersion), text.On("vllm: 0.", vllmVersion),
 	text.On("vLLM API server version", func(m text.Message) int { text.Says(fact.Start)(m); return vllmVersion(m) }), // what failed before is of an earlier start
 	text.On("vllm/vllm-openai", commandLine("vllm_command", vllmShort)), text.On("vllm serve", commandLine("vllm_command", vllmShort)),
-	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)), text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
+	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)), text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)), text.On("fastchat.serve.vllm_worker", commandLine("fastchat_command", vllmShort)),
 	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
 	text.On("Starting to load model", vllmLoads), text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
 	text.On("= LLM(", vllmCalled), text.On("MQLLMEngine", text.Says("vllm_v0")), text.On("Initializing a V0 LLM engine", text.Says("vllm_v0")), text.On("vllm/worker/model_runner.py", text.Says("vllm_v0")), text.On("vllm/worker/worker.py", text.Says("vllm_v0")),
@@ -104,7 +105,7 @@ func model(m text.Message, name string) {
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
 }
 
-var vllmVersion, serverRelease = text.SaysVersion("vllm_version", text.NewPattern(`(?:version|engine\(v)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)), text.NewPattern(`(?:inference:|sglang:v?|lmdeploy:v?|sglang==|lmdeploy==)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)`) // of an image, of pip, of check_env
+var vllmVersion, serverRelease = text.SaysVersion("vllm_version", text.NewPattern(`(?:version|engine\(v|vllm==|vllm:)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)), text.NewPattern(`(?:inference:|sglang:v?|lmdeploy:v?|sglang==|lmdeploy==)(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)`) // of an image, of pip, of check_env
 
 var vllmModelText = text.NewPattern(`loadmodel(?<name>[a-z0-9._/-]{1,160}?)\.\.\.`)
 
@@ -171,7 +172,7 @@ func optionName(flag string, aliases map[string]string) (string, bool) {
 
 // servers are the first words of commands that are read: what runs when they
 // are pasted again.
-var servers = []string{"vllm", "sglang", "lmdeploy", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "sglang.launch_server", "text-generation-launcher"}
+var servers = []string{"vllm", "sglang", "lmdeploy", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "fastchat.serve.vllm_worker", "sglang.launch_server", "text-generation-launcher"}
 
 // commandWords returns the words of the command at the literal, without
 // quotes, up to where the shell's next command begins.
@@ -187,6 +188,7 @@ func commandWords(m text.Message) []string {
 		from, end := m.Log.LineSpan(to)
 		text, to = before+" "+m.Log.Text(from, end), end
 	}
+	text = os.Expand(text, strings.ToUpper) // a variable's name stands for its value
 	if i := strings.IndexAny(text, "|;&><`$#"); i >= 0 {
 		text = text[:i]
 	}
@@ -223,11 +225,9 @@ func shellWords(s string) []string {
 				i++
 				end()
 			}
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
+		case quote == 0 && (c == '\'' || c == '"'):
 			quote, open = c, true
-		case c == ' ' || c == '\t' || c == ']':
+		case quote == 0 && (c == ' ' || c == '\t' || c == ']'):
 			end()
 		default:
 			word.WriteByte(c)

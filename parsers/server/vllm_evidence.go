@@ -32,7 +32,7 @@ var vllmEvidence = text.Evidence{
 		text.Frames("warmup", 4, "in compile_or_warm_up_model"), text.Frames("warmup", 4, asked("compile_or_warm_up_model", "determine_num_available_blocks", "determine_available_memory")...),
 		text.Frames("warmup", 1, "vllm/v1/sample/sampler.py", "logits_sort, logits_idx", "vit_attn_wrappers.py"),
 		text.Frames("load", 6, "in create_weights", "in process_weights_after_loading"),
-		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader"),
+		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader", "make_layers(", "in make_layers", "maybe_offload_to_cpu(layer_fn("),
 		text.Frames("load", 4, "in load_model"), text.Frames("load", 3, asked("load_model")...),
 		text.Frames("load", 1, "torch/utils/_device.py"),
 		text.Frames("inference", 3, "_get_prompt_logprobs", "in run_busy_loop", "in _process_engine_step", "in engine_step", "in run_engine_loop", "self.run_engine_loop()", "self.engine_step()", "engine_core.run_busy_loop()", "self._process_engine_step()"),
@@ -44,7 +44,7 @@ var vllmEvidence = text.Evidence{
 		text.Steps("graph_capture", "Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph"),
 		text.Steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput", "Added request", "Received request", "200 OK", "500 Internal Server Error"),
 		text.Marks("-packages/vllm/", "vllm.engine.", "vllm.v1.", "max_num_batched_tokens=", "vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/", "-m vllm.entrypoints", "vllm/vllm-openai:", "/vllm:latest", "$ vllm serve",
-			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "Resolved architecture: ", "vLLM API server version", "RayWorkerVllm", "or use '--enforce-eager' in the CLI", "has no vLLM implementation, falling back", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", text.OutOfMemory, text.NcclError),
+			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "Resolved architecture: ", "vLLM API server version", "vLLM Build Flags:", "RayWorkerVllm", "or use '--enforce-eager' in the CLI", "has no vLLM implementation, falling back", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", text.OutOfMemory, text.NcclError),
 	),
 	Process: text.NamedLike("EngineCore", "VllmWorker", "Worker ", "Worker_", "APIServer", "ApiServer", "DPEngineCoreActor", "RayWorkerWrapper", "RayWorkerVllm", "NPURayWorkerWrapper", "StageEngineCore"),
 	After:   map[string]string{"weights_loaded": "warmup", "kv_left": "graph_capture", "cache_tokens": "graph_capture", "kv_blocks": "graph_capture", "graphs": "warmup"},
@@ -53,10 +53,10 @@ var vllmEvidence = text.Evidence{
 // vllmBackends are what a start-up log or a traceback shows of the platform,
 // the surest first. "CUDA graph" and NCCL are also printed on ROCm.
 var vllmBackends = []struct{ word, backend string }{
-	{"freememoryondevicecuda:", "cuda"}, {"freememoryondevicexpu:", "xpu"}, {"hipoutofmemory", "rocm"}, {"platformrocm", "rocm"}, {"#rocmblocks", "rocm"}, {"rocm_aiter", "rocm"},
-	{"xpuoutofmemory", "xpu"}, {"platformxpu", "xpu"}, {"device_config=xpu", "xpu"}, {"#xpublocks", "xpu"}, {"xpu_worker", "xpu"}, {"xpukernel", "xpu"},
+	{"freememoryondevicecuda:", "cuda"}, {"freememoryondevicexpu:", "xpu"}, {"hipoutofmemory", "rocm"}, {"platformrocm", "rocm"}, {"rocmblocks:", "rocm"}, {"rocm_aiter", "rocm"},
+	{"xpuoutofmemory", "xpu"}, {"platformxpu", "xpu"}, {"device_config=xpu", "xpu"}, {"xpublocks:", "xpu"}, {"xpu_worker", "xpu"}, {"xpukernel", "xpu"},
 	{"platformcpu", "cpu"}, {"device_config=cpu", "cpu"}, {"platformtpu", "tpu"}, {"device_config=tpu", "tpu"},
-	{"platformcuda", "cuda"}, {"device_config=cuda", "cuda"}, {"#cudablocks", "cuda"}, {"cudaoutofmemory", "cuda"},
+	{"platformcuda", "cuda"}, {"device_config=cuda", "cuda"}, {"cudablocks:", "cuda"}, {"cudaoutofmemory", "cuda"},
 	{"processgroupnccl", "cuda"}, {"cudagraph", "cuda"}, {"flash_attn", "cuda"},
 }
 

@@ -30,6 +30,7 @@ const (
 type rung struct {
 	value float64
 	count int
+	line  int
 }
 
 func parseLadder(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -40,21 +41,20 @@ func parseLadder(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if n == nil || n.Value < leastRung {
 			continue
 		}
-		before := last[h.Word]
-		switch {
-		case n.Value == before.value:
-			continue
-		case n.Value < before.value*5/4:
-			last[h.Word] = rung{n.Value, 1}
+		before, now := last[h.Word], rung{n.Value, 1, l.Line(h.At)}
+		if now.value == before.value || now.line == before.line { // several on one line are settings
 			continue
 		}
-		last[h.Word] = rung{n.Value, before.count + 1}
-		if before.count+1 < rungs {
+		if now.value >= before.value*5/4 {
+			now.count += before.count
+		}
+		last[h.Word] = now
+		if now.count < rungs {
 			continue
 		}
 		name := strings.TrimRight(rungWords[h.Word], "=: ")
-		f.Facts = append(f.Facts, fact.Fact{Name: "ladder_tried", Text: name, Count: n, Line: l.Line(h.At)},
-			fact.Fact{Name: "ladder_worked", Text: name, Count: &fact.Count{Value: before.value, Text: strconv.FormatFloat(before.value, 'f', -1, 64), Line: l.Line(h.At)}, Line: l.Line(h.At)})
+		f.Facts = append(f.Facts, fact.Fact{Name: "ladder_tried", Text: name, Count: n, Line: now.line},
+			fact.Fact{Name: "ladder_worked", Text: name, Count: &fact.Count{Value: before.value, Text: strconv.FormatFloat(before.value, 'f', -1, 64), Line: now.line}, Line: now.line})
 	}
 }
 

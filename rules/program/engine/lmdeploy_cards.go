@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -49,10 +50,34 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 		out["fits"] = fmt.Sprintf("The weights are about %s at 4 bit%s.", units.Amount(c.Model.Parameters*6/10), parts.VisionStays(c))
 	}
 	out["at16"], out["at4"], out["less_share"] = "", "", lmdeployLess(c)
+	if out["fills16"] = ""; lmdeployFills(c) {
+		out["fills16"] = fmt.Sprintf("At 16 bit they leave nothing of the card's %s, whatever the share.", c.Total)
+	}
+	switch out["cache_takes"] = "a share of what is free after the weights (here " + out["share_here"] + ")"; {
+	case out["cache_share"] != "":
+	case era.Lacks(c, "lmdeploy", era.ShareOfFree):
+		out["cache_takes"] = "half of the whole card beside the weights (this release; from 0.2.2 on 0.8 of what they leave)"
+	case !era.Told(c, "lmdeploy"):
+		out["cache_takes"] = "a share of what is free after the weights (0.8 unless set; before 0.2.2 half of the whole card)"
+	}
 	if c.Model != nil && c.Model.Parameters > 0 && !fourBits(c) {
 		out["at16"], out["at4"] = units.Amount(c.Model.Parameters*2), units.Amount(c.Model.Parameters*6/10)
 	}
 	return out
+}
+
+// lmdeployFills: by the model's name its weights at 16 bit are as large as the card.
+func lmdeployFills(c *ledger.Case) bool {
+	if c.Model == nil || fourBits(c) || !c.Total.Has() {
+		return false
+	}
+	return 2*c.Model.Parameters/int64(max(1, ledger.IntSetting(c, "tp"))) > c.Total.Bytes*9/10
+}
+
+// lmdeployOfFree is for releases whose cache takes its share of the whole card.
+var lmdeployOfFree = cause.Cure{
+	Fix: "upgrade_version", Title: "Or update LMDeploy to 0.2.2 or later", If: func(c *ledger.Case) bool { return era.Lacks(c, "lmdeploy", era.ShareOfFree) },
+	Told: "There the share is of what the weights leave, so that it always fits:", Kind: "shell", Text: "pip install -U lmdeploy", Cost: "an update to test",
 }
 
 // lmdeployLess is three quarters of the share of the KV cache, to the twentieth.
@@ -137,9 +162,9 @@ var lmdeployCacheCards = []cause.Card{
 		ID: "lmdeploy/beside-turbomind", Kinds: onCard, If: when.All(lmdeployOn, when.Not(withoutFigures), besideTurboMind), Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory beside TurboMind",
-		Means:    "The message is PyTorch's; LMDeploy uses it to load the weights, and for a model that reads images. TurboMind's KV cache takes a share of what is free after the weights, `cache_max_entry_count` ({share_here}), and leaves the rest.[[ {asked} more was refused with {room} free.]][[ 16-bit weights are about {at16}, 4-bit ones {at4}.]] If the weights were still loading, they are too large.",
+		Means:    "The message is PyTorch's; LMDeploy uses it to load the weights, and for a model that reads images. TurboMind's KV cache takes a share of what is free after the weights, `cache_max_entry_count` ({share_here}), and leaves the rest.[[ {asked} more was refused with {room} free.]][[ 16-bit weights are about {at16}, 4-bit ones {at4}.]][[ {fills16}]] If the weights were still loading, they are too large.",
 		Not:      "Allocator settings: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
-		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployFree, where(when.Not(oneRequest), lmdeployRequests)},
+		Cures:    []cause.Cure{where(lmdeployFills, lmdeployQuant), lmdeployBoth, lmdeployQuant, where(lmdeployFills, lmdeploySplit), lmdeployFree, where(when.Not(oneRequest), lmdeployRequests)},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 	{
@@ -193,22 +218,24 @@ var lmdeployCacheCards = []cause.Card{
 	},
 	{
 		ID: "lmdeploy/turbomind-weights", Kinds: []fact.Kind{fact.TurboMind}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" }, Figures: lmdeploySet,
-		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Headline: "was refused graphics memory for weights or fixed buffers",
-		Means:    "memory_utils.cu allocates weights and fixed buffers; the message names neither a size nor the card. Either less is free than the weights need (2 GB per billion parameters at 16 bit), or something is on the card already, such as an earlier start[[ (`cache_max_entry_count` is {cache_share})]].",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "was refused graphics memory for the weights",
+		Means:    "`memory_utils.cu` is where TurboMind allocates its weights, before the KV cache. 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6[[: here about {at16} or {at4}, divided by `tp`]]. The message names neither a size nor the card: something that is on the card already, such as an earlier start or a vision model, has the same effect.",
+		Not:      "A lower `cache_max_entry_count` or `session_len`: neither has an effect while weights load.[[ {bits}]]",
 		Cures: []cause.Cure{
+			lmdeployQuant, lmdeploySmaller,
 			{Fix: "kill_stale_process", Title: "Check what is on the card", Told: "It should be empty before the start. End an old Python process of yours with `kill PID`.", Kind: "shell", Text: look, Cost: "free"},
-			lmdeployShare, lmdeployQuant,
+			lmdeploySplit,
 		},
-		Sources: []string{lmdeployFAQ, lmdeployIssues + "2236"},
+		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/v0.5.3/src/turbomind/utils/memory_utils.cu", "https://github.com/InternLM/lmdeploy/blob/v0.5.3/src/turbomind/models/llama/LlamaDecoderLayerWeight.cc", lmdeployIssues + "2236"},
 	},
 	{
 		ID: "lmdeploy/turbomind", Kinds: []fact.Kind{fact.TurboMind}, Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "was refused graphics memory in TurboMind",
-		Means:    "The message names no size. TurboMind's KV cache takes a share of what is free after the weights[[ (here {share_here})]]; buffers[[ for a session of {long} tokens]], a vision model or another program have only the rest.[[ {fits}]] LMDeploy's FAQ recommends to lower that share for this error.",
+		Means:    "The message names no size. TurboMind's KV cache takes {cache_takes}; buffers[[ for a session of {long} tokens]], a vision model or another program have only the rest.[[ {fits}]] LMDeploy's FAQ recommends to lower that share for this error.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: TurboMind does not use PyTorch's allocator.[[ {bits}]]",
-		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployFree, where(when.Not(oneRequest), lmdeployRequests), lmdeployTorch},
+		Cures:    []cause.Cure{where(lmdeployFills, lmdeployQuant), lmdeployBoth, lmdeployOfFree, lmdeployQuant, lmdeployFree, where(when.Not(oneRequest), lmdeployRequests), lmdeployTorch},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 }

@@ -49,7 +49,7 @@ var (
 var lmdeployLoadCards = []cause.Card{
 	besideOthers("lmdeploy", lmdeployOn, tmKeep, lmdeployMessages),
 	{
-		ID: "lmdeploy/converting", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"in _create_weight", "(_create_weight_func)", "Convert to turbomind format"}, Unsaid: []string{"Convert to turbomind format: 100%", "[BlockManager] block_size", "in _create_model_instance", "ipykernel/", "IPython/core/"}, If: when.Not(shareBelow(0.31)),
+		ID: "lmdeploy/converting", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"in _create_weight", "(_create_weight_func)", "model_comm.process_weight", "in _process_weights", "Convert to turbomind format"}, Unsaid: []string{"Convert to turbomind format: 100%", "[BlockManager] block_size", "in _create_model_instance", "ipykernel/", "IPython/core/"}, If: when.Not(shareBelow(0.31)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it loaded the weights",
 		Means:    "TurboMind was still making or filling its weights on the card; the KV cache comes later. 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6[[: here about {at16} or {at4}]]. The message names no size, so another program on the card is possible, too.",

@@ -166,7 +166,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/tokens-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "Prefill") }, Figures: sglangPages,
 		Headline: "found no room for a prompt in its token pool",
-		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them[[: {wanted} wanted, {there} left]]. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
+		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "If more is available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
@@ -292,7 +292,7 @@ var sglangStartCards = []cause.Card{
 		Headline: "did not start: the weights do not fit on the card",
 		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and KV cache and CUDA graphs are still to come.[[ {online}]]", Figures: onlineQuant,
 		Not:     "`--mem-fraction-static`, `--context-length`: neither has an effect while weights load.",
-		Cures:   []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
+		Cures:   []cause.Cure{sglangQuant, sglangSplit, where(MostStays, as("cpu_offload", "Keep a part in system memory", "", "much slower"))},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
 	{
@@ -382,4 +382,4 @@ var sglangRunCards = []cause.Card{
 }
 
 // SGLangCards are SGLang's: the static share has a direction.
-var SGLangCards = slices.Concat(sglangMoreCards, sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards, sglangBareCards)
+var SGLangCards = slices.Concat(sglangRequestCards, sglangMoreCards, sglangTokenCards, sglangStartCards, sglangRunCards, pausedCards, sglangBareCards)

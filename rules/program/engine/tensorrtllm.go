@@ -19,11 +19,11 @@ var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
 	Commands: []string{"trtllm-serve"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/", "trtllm-build --"},
-	Cards:  slices.Concat([]cause.Card{parts.Benchmark, parts.BuildKilled}, trtCards, trtEngineCards),
+	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/", "trtllm-build --", "Serially build TensorRT engines", "Parallelly build TensorRT engines"},
+	Cards:  slices.Concat([]cause.Card{parts.Benchmark, parts.BuildKilled, trtBuffers}, trtCards, trtEngineCards),
 	Sources: program.Sources{
 		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--free_gpu_memory_fraction --max_batch_size --max_num_tokens --max_seq_len --tp_size",
-		"TensorRT-LLM/tensorrt_llm/commands/build.py": "--gather_context_logits --max_beam_width --max_input_len", "TensorRT-LLM/benchmarks/python/benchmark.py": "--enable_fp8 --fp8_kv_cache --input_output_len --max_output_len",
+		"TensorRT-LLM/tensorrt_llm/commands/build.py": "--gather_context_logits --max_beam_width --max_input_len --use_paged_context_fmha", "TensorRT-LLM/benchmarks/python/benchmark.py": "--enable_fp8 --fp8_kv_cache --input_output_len --max_output_len",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {

@@ -54,6 +54,7 @@ var TGI = program.Program{
 		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures, If: when.Not(when.Any(tgiQuantised, tgiLongTrial, tgiCapture))}, {Fix: "multi_gpu", Fit: cause.Helps, If: when.Not(tgiLongTrial)}, {Fix: "use_smaller_model", Fit: cause.Helps, If: when.Not(when.Any(tgiLongTrial, tgiCapture))}},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
+		"multi_gpu": EffectOfCards("num_shard"),
 		// In the warm-up every piece of a layer is linear in the tokens.
 		"lower_max_batched_tokens": TokensUnless(func(c *ledger.Case) bool {
 			return c.Phase != "warmup" || tgiTotal(c)
@@ -72,7 +73,7 @@ var TGI = program.Program{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return tgiServer.Adds(launch.To(inputLimit(c), "1024"), launch.To("max_total_tokens", "2048"))(c)
 		},
-		"multi_gpu":         tgiServer.Adds(launch.Doubled("num_shard")),
+		"multi_gpu":         tgiServer.Adds(launch.Whole("num_shard", CardsFor("num_shard"))),
 		"use_lower_quant":   tgiServer.Adds(launch.From("quantize", era.Either("tgi", "bitsandbytes-nf4", "bitsandbytes", "bitsandbytes-nf4"))),
 		"quantize_kv_cache": tgiServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
 		"enforce_eager":     tgiServer.Adds(launch.To("cuda_graphs", "0")),

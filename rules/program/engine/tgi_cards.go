@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,9 +40,16 @@ func tgiFew(c *ledger.Case) bool {
 
 // tgiBatch are the tokens of the trial batch.
 func tgiBatch(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": "", "at16": "Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, quantise them first.", "ignored": ""}
+	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": "", "at16": "Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, quantise them first.", "ignored": "", "scores": ""}
 	if each, ok := tgiEach(c); ok && ledger.AlreadyQuantised(c) == "" {
 		out["at16"] = fmt.Sprintf("At 16 bit the weights are about %s on each card%s.", units.Amount(each), map[bool]string{false: ": if that nearly fills it, quantise them first"}[tgiLongTrial(c)])
+	}
+	if tgiScores(c) {
+		n, words := int64(cmp.Or(ledger.IntSetting(c, "max_batch_prefill_tokens"), 4096)), int64(128_000)
+		if m := ledger.Named(c).Model; m != nil && m.Vocab > 0 {
+			words = int64(m.Vocab)
+		}
+		out["scores"] = fmt.Sprintf("Before 3.0 (December 2024) that batch also scores every word of the vocabulary for each token, twice over: %s for %d tokens and %s words.", units.Amount(n*words*4), n, ledger.Thousands(words))
 	}
 	if n := ledger.IntSetting(c, "max_batch_total_tokens"); n > 0 && !tgiTotal(c) {
 		out["ignored"] = fmt.Sprintf("A lower `--max-batch-total-tokens` (%d here): for models with flash attention TGI works that out itself and ignores yours.", n)
@@ -49,7 +57,10 @@ func tgiBatch(c *ledger.Case) map[string]string {
 	if c.Others.Has() && c.Others.Bytes > 1<<30 {
 		out["beside"] = c.Others.String()
 	}
-	if !era.Told(c, "tgi") || era.Lacks(c, "tgi", era.WarmupSaysMemory) {
+	switch {
+	case c.Asked.Has(): // the refusal itself is in the log
+		out["any_error"] = out["scores"]
+	case !era.Told(c, "tgi") || era.Lacks(c, "tgi", era.WarmupSaysMemory):
 		out["any_error"] = "TGI before 1.1.1 (November 2023) and its Gaudi build print this for any error: check that the traceback above ends in \"out of memory\"."
 	}
 	if n := ledger.IntSetting(c, "max_batch_prefill_tokens"); n > 0 {
@@ -68,10 +79,19 @@ var (
 	tgiFewer = where(when.Not(tgiTotal), as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused"))
 	tgiCache = where(tgiTotal, as("lower_max_batched_tokens", "Lower `--max-batch-total-tokens`", "It is the KV cache that is reserved. A request's `--max-total-tokens` must not be above it.", "fewer tokens at a time"))
 	tgiQuant = where(when.All(when.Not(tgiQuantised), when.Not(tgiLongTrial)), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
+	// tgiNewer is for releases whose trial batch scores all of its tokens.
+	tgiNewer = where(tgiScores, as("upgrade_version", "Take a 3.x image", "It leaves those scores out of the trial, unless `--enable-prefill-logprobs` is set.", "a download"))
+	tgiLater = where(func(c *ledger.Case) bool { return tgiScores(c) && c.Asked.Has() && !tgiLongTrial(c) }, tgiNewer)
 	// tgiSmaller is for weights that are at 4 or 8 bit already.
 	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: take the next smaller one of the family.", "lower quality"))
 	tgiSplit   = where(when.Not(tgiLongTrial), as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards"))
 )
+
+// tgiScores: the release asks for log-probabilities of the whole trial batch
+// (router/client/src/client.rs), or the log does not tell the release.
+func tgiScores(c *ledger.Case) bool {
+	return !c.In("lorax") && (!era.Told(c, "tgi") || era.Lacks(c, "tgi", era.ScoresPrompts))
+}
 
 // tgiEach is what the weights take on each card at 16 bit, by the model's name.
 func tgiEach(c *ledger.Case) (int64, bool) {
@@ -150,10 +170,10 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it. {mine} was in use when {asked} more was refused.[[ {beside} of the card is another shard's or program's.]]",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it.[[ {scores}]] {mine} was in use when {asked} more was refused.[[ {beside} of the card is another shard's or program's.]]",
 		Not:      "[[{ignored}]]",
-		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
-		Sources:  []string{tgiCausal, tgiIssues + "563"},
+		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiNewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
+		Sources:  []string{tgiCausal, "https://github.com/huggingface/text-generation-inference/blob/v2.4.0/backends/client/src/v3/client.rs", tgiGlobals, tgiIssues + "563"},
 	}
 }
 
@@ -193,7 +213,7 @@ var tgiCards = []cause.Card{
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. {at16}[[ {any_error}]]",
 		Not:      "[[{ignored}]]",
-		Cures:    []cause.Cure{tgiFewer, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
+		Cures:    []cause.Cure{tgiFewer, tgiLater, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
 	{

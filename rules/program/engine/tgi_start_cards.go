@@ -81,7 +81,7 @@ var tgiStartCards = []cause.Card{
 		ID: "tgi/logprobs", Kinds: onCard, If: inTGI, Said: []string{"prefill_logprobs", "in batch_top_tokens"}, Phases: []string{"inference", "unknown"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory on the log-probabilities of a prompt",
-		Means:    "A request asked for details of its input. For those TGI computes the score of every prompt token with every word of the vocabulary: {asked} was needed, {room} was left beside the KV cache. The trial batch at the start does not include that.",
+		Means:    "A request asked for details of its input. For those TGI computes the score of every prompt token with every word of the vocabulary: {asked} was needed, {room} was left beside the KV cache.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Leave out `decoder_input_details`", Told: "In the request's `parameters`, also `top_n_tokens`; 3.0 and later computes them only with `--enable-prefill-logprobs`: leave that out.", Cost: "no scores of the prompt"},
 			tgiFewer, tgiCache,

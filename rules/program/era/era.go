@@ -35,6 +35,11 @@ const (
 	ServeCommand   = "vllm serve instead of a Python module"
 	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of images as JSON"
+	ScoresPrompts  = "scores no prompt token unless asked"
+	ManyStages     = "a hybrid cache over pipeline stages"
+	ByStage        = "checks each stage by its own layers"
+	OwnMemory      = "counts its own memory alone"
+	ShareOfFree    = "a share of what is free, not of the card"
 	// WarmupSaysMemory: TGI blames memory for a failed trial batch only where it was.
 	WarmupSaysMemory = "blames memory for memory alone"
 )
@@ -80,7 +85,10 @@ var options = []option{
 	{"vllm", ServeCommand, 6000, 20240904, "0.6.0"},
 	{"vllm", SecondEngine, 8000, 20250318, "0.8.0"},                // prompts are computed in chunks from here on
 	{"vllm", PromptLimits, 8005, 20250428, "0.8.5"},                // image=1 before
+	{"vllm", OwnMemory, 9001, 20250610, "0.9.1"},                   // #18974
 	{"vllm", "--kv-cache-memory-bytes", 10002, 20250913, "0.10.2"}, // #21489
+	{"vllm", ManyStages, 11000, 20251002, "0.11.0"},                // #23974
+	{"vllm", ByStage, 17000, 20260306, "0.17.0"},                   // #33698
 	{"vllm", "VLLM_DEEP_GEMM_WARMUP", 11001, 20251118, "0.11.1"},
 	{"sglang", "--schedule-conservativeness", 1006, 20240121, "0.1.6"},             // 22ec7bc2a
 	{"sglang", "--context-length", 1013, 20240311, "0.1.13"},                       // 9de9a4681
@@ -112,8 +120,10 @@ var options = []option{
 	{"tgi", "marlin", 200_001_000, 20240628, "2.1.0"},
 	{"tgi", "TGI_WIGGLE_ROOM", 200_003_000, 20240920, "2.3.0"}, // models/globals.py
 	{"tgi", "--kv-cache-dtype", 200_004_000, 20241025, "2.4.0"},
+	{"tgi", ScoresPrompts, 300_000_000, 20241209, "3.0.0"},           // 5df80590, #2797: REQUEST_LOGPROBS
 	{"tgi", WarmupSaysMemory, 100_001_001, 20231116, "1.1.1"},        // flash_causal_lm.py: any exception before
 	{"lmdeploy", "--cache-max-entry-count", 2000, 20240117, "0.2.0"}, // lmdeploy/cli/utils.py, here and below
+	{"lmdeploy", ShareOfFree, 2002, 20240131, "0.2.2"},               // lmdeploy/messages.py; f90fda994
 	{"lmdeploy", "--quant-policy", 4000, 20240423, "0.4.0"},          // 4 and 8 bit without a calibration
 	{"lmdeploy", "--vision-max-batch-size", 4002, 20240527, "0.4.2"},
 	{"lmdeploy", "--max-prefill-token-num", 6000, 20240913, "0.6.0"},
@@ -126,7 +136,7 @@ var fixes = []struct{ program, fix, name string }{
 	{"ollama", "quantize_kv_cache", "OLLAMA_KV_CACHE_TYPE"}, {"ollama", "enable_flash_attention", "OLLAMA_FLASH_ATTENTION"},
 	{"ollama", "lower_parallel", "OLLAMA_NUM_PARALLEL"}, {"ollama", "balance_split", "OLLAMA_SCHED_SPREAD"},
 	{"llama.cpp", "moe_cpu_offload", "--n-cpu-moe"}, {"llama.cpp", "quantize_kv_cache", "-ctk "}, {"llama.cpp", "enable_flash_attention", "-fa"}, {"llama.cpp", "lower_ubatch", "-ub "},
-	{"sglang", "cpu_offload", "--cpu-offload-gb"}, {"sglang", "quantize_kv_cache", "--kv-cache-dtype"}, {"sglang", "lower_max_batched_tokens", "--chunked-prefill-size"}, {"sglang", "enforce_eager", "--disable-cuda-graph"},
+	{"sglang", "cpu_offload", "--cpu-offload-gb"}, {"sglang", "quantize_kv_cache", "--kv-cache-dtype"}, {"sglang", "lower_max_batched_tokens", "--chunked-prefill-size"}, {"sglang", "enforce_eager", "--disable-cuda-graph"}, {"sglang", "lower_max_num_seqs", "--max-running-requests"},
 	{"tgi", "quantize_kv_cache", "--kv-cache-dtype"}, {"tgi", "enforce_eager", "--cuda-graphs"}, {"lmdeploy", "quantize_kv_cache", "--quant-policy"},
 	{"vllm", "cpu_offload", "--cpu-offload-gb"}, {"vllm", "quantize_kv_cache", "--kv-cache-dtype"}, {"vllm", "enforce_eager", "--enforce-eager"},
 }
@@ -153,6 +163,7 @@ var files = []struct {
 	{"tgi", "text_generation_server/models/flash_mistral.py", release{200_003_000, 20240920}},
 	{"lmdeploy", "lmdeploy/vl/templates.py", release{7000, 20250115}},
 	{"sglang", "sglang/srt/managers/router/model_runner.py", release{1017, 20240607}},
+	{"sglang", "sglang/srt/managers/router/model_rpc.py", release{1017, 20240607}},
 	{"sglang", "sglang/srt/managers/controller/model_runner.py", release{2007, 20240730}},
 	{"sglang", "sglang/srt/managers/tp_worker_overlap_thread.py", release{5004, 20251023}},
 }

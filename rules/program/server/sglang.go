@@ -94,13 +94,14 @@ var SGLang = program.Program{
 		"lower_context":            sglangServer.Adds(launch.Divided("context_length", 16384, launch.Half)),
 		"enforce_eager":            launch.After("text", "Since June 2026 the option is --cuda-graph-max-bs-decode. Capture graphs for small batches only; --disable-cuda-graph turns them off:", sglangServer.Adds(launch.To("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
-		"cpu_offload":              sglangServer.Adds(launch.To("cpu_offload_gb", "8")),
-		"multi_gpu":                sglangServer.Adds(launch.Doubled("tp_size")),
+		"cpu_offload":              sglangServer.Adds(launch.Whole("cpu_offload_gb", engine.Offloaded)),
+		"multi_gpu":                sglangServer.Adds(launch.Whole("tp_size", engine.CardsFor("tp_size"))),
 		"use_lower_quant":          sglangWeights,
 		"upgrade_version":          step.Paste("shell", "pip install -U sglang"),
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		"raise_mem_fraction":       effectFraction,
+		"multi_gpu":                engine.EffectOfCards("tp_size"),
 		"lower_mem_fraction":       sglangShare.smaller,
 		"lower_max_batched_tokens": engine.TokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt

@@ -78,7 +78,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	if n := vllm.CardsFor(c); n > 0 {
 		out["twice"], out["halves"] = strconv.Itoa(n), "half as much"
 		if w, ok := vllm.Weights(c); ok {
-			out["named"] = units.Amount(w)
+			out["named"] = vllm.Named(c)
 			if stage.LoadingWeights(c) {
 				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of them"
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
@@ -155,6 +156,9 @@ func noCacheFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	out["light"], out["which"] = vllm.LightTrial(c)
+	if out["counts_others"] = ""; !era.Told(c, "vllm") || era.Lacks(c, "vllm", era.OwnMemory) {
+		out["counts_others"] = "vLLM before 0.9.1 (June 2025) also subtracts what other programs hold: on a shared card the share must then cover theirs as well (`nvidia-smi`)."
+	}
 	if x, ok := c.Fact("graphs_estimate"); ok && x.Size != nil {
 		out["graphs"] = units.Amount(x.Size.Bytes)
 	}

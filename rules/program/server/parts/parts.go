@@ -71,18 +71,19 @@ var EngineWeights = cause.Card{
 
 // BuildKilled is about a builder that was ended from outside.
 var BuildKilled = cause.Card{
-	ID: "tensorrt-llm/build-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Said: []string{"trtllm-build", "Engine generation completed", "Build TensorRT engine"},
-	If:    func(c *ledger.Case) bool { return c.In("tensorrt-llm") },
+	ID: "tensorrt-llm/build-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Said: []string{"trtllm-build", "Engine generation completed", "Build TensorRT engine", "build TensorRT engines."},
+	If:    func(c *ledger.Case) bool { return c.Says("tensorrt-llm") },
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was killed while it built an engine: most likely system memory (RAM) ran out",
-	Means:    "`Killed` comes from outside, as a rule from the kernel when RAM is full; a full card raises an error instead. The builder has the checkpoint's weights in RAM, and the finished engine once more before it writes the file.",
+	Means:    "`Killed` comes from outside, as a rule from the kernel when RAM is full; a full card raises an error instead. The builder has the checkpoint's weights in RAM, and the finished engine once more before it writes the file. The old `build.py` of the examples (2023) reads the whole Hugging Face model into RAM for each rank, and with `--parallel_build` for all ranks at once.",
 	Not:      "A smaller share for the KV cache: nothing is served yet.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Build where there is more RAM", Told: "More than twice the size of the checkpoint free, on a machine with the same kind of card; in a container raise its limit. This shows whether it was the limit (\"Memory cgroup\") or the machine:", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4; free -h", Cost: "a look is free"},
+		{Fix: "lower_num_workers", Title: "With `build.py`: leave out `--parallel_build`", If: func(c *ledger.Case) bool { return c.Near("build TensorRT engines.") }, Told: "The ranks are then built one after the other. Later versions convert once (`convert_checkpoint.py`, one `--workers`) and build from the parts.", Cost: "a slower build"},
 		{Fix: "add_swap", Title: "Or add swap for the build", Cost: "disk, and a slow build"},
 		{Fix: "use_lower_quant", Title: "Or convert with fewer bits: `--use_weight_only`", Told: "For `convert_checkpoint.py`, then build again: weights and engine of half the size.", Cost: "little quality"},
 	},
-	Sources: []string{"tensorrt_llm/builder.py", "tensorrt_llm/commands/build.py"},
+	Sources: []string{"tensorrt_llm/builder.py", "tensorrt_llm/commands/build.py", "https://github.com/NVIDIA/TensorRT-LLM/blob/027cd518e3b63809a5c5799187991e7f1164fb12/examples/llama/build.py"},
 }
 
 // Benchmark is about TensorRT-LLM's benchmarks/python.

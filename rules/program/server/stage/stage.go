@@ -43,9 +43,14 @@ func CacheTaken(c *ledger.Case) bool {
 }
 
 // LooksLikeLoad: this process fills the card and its allocator has next to
-// nothing cached, as no step of work leaves it.
+// nothing cached, as no step of work leaves it. Hardly a matrix of weights is as
+// large as OnePiece, but what a trial run computes of images or logits often is.
 func LooksLikeLoad(c *ledger.Case) bool {
 	f := c.F()
 	return f.Total != nil && f.Allocated != nil && c.Slack.Has() && c.Slack.Bytes < 64*units.MiB &&
-		f.Allocated.Bytes*10 > f.Total.Bytes*8 && !c.Contains("private pools")
+		f.Allocated.Bytes*10 > f.Total.Bytes*8 && ledger.Requested(c) < OnePiece && !c.Contains("private pools")
 }
+
+// OnePiece is more than a matrix of weights takes, but for experts of the largest
+// models.
+const OnePiece = 4 * units.GiB

@@ -3,7 +3,6 @@ package vllm
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -35,8 +34,8 @@ func firstFigures(c *ledger.Case) map[string]string {
 	} else if u := c.F().Utilization; u != nil {
 		out["share"] = fmt.Sprintf("%g", u.Value)
 	}
-	if w, ok := Weights(c); ok {
-		out["named"] = units.Amount(w)
+	if _, ok := Weights(c); ok {
+		out["named"] = Named(c)
 	}
 	return out
 }

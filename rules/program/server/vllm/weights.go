@@ -1,7 +1,7 @@
 package vllm
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -12,17 +12,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 )
 
-// publishedSmall are models whose own checkpoints are at 8 or 4 bit.
-var publishedSmall = []string{"deepseek-v3", "deepseek-r1", "deepseek-v4", "gpt-oss", "kimi-k2", "minimax-m2"}
-
 // Weights are what a model's weights take by the model's name, where nothing says
 // that they are converted while they load.
 func Weights(c *ledger.Case) (int64, bool) {
 	w, ok := ledger.WeightsIn(c, "")
-	name := strings.ToLower(c.ModelName())
-	small := slices.ContainsFunc(publishedSmall, func(part string) bool { return strings.Contains(name, part) }) && !strings.Contains(name, "distill")
 	switch framed := engine.FormatInFrames(c); {
-	case ledger.Named(c).Format == "" && (small || framed != ""):
+	case ledger.Named(c).Format == "" && (engine.PublishedSmall(c) != "" || framed != ""):
 		return 0, false
 	case ledger.Named(c).Format == "":
 		w, ok = ledger.WeightsIn(c, "bf16")
@@ -52,6 +47,15 @@ func each(c *ledger.Case) (bytes, cards int64, ok bool) {
 	w, ok := Weights(c)
 	cards = int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) * Stages(c)
 	return w / cards, cards, ok
+}
+
+// Named is what the weights take by the model's name, in all and on each card.
+func Named(c *ledger.Case) string {
+	w, cards, _ := each(c)
+	if cards == 1 {
+		return units.Amount(w)
+	}
+	return fmt.Sprintf("%s, %s on each of %d cards", units.Amount(w*cards), units.Amount(w), cards)
 }
 
 // WouldFit: by the model's name its weights are well below each card, and still
