@@ -81,6 +81,17 @@ var (
 		Name: "jvm", Shown: "Java", Edits: "flags", Language: "java",
 		Proofs: []string{"Could not reserve enough space for", "Error occurred during initialization of VM"},
 		Cards: []cause.Card{{
+			ID: "jvm/commit", Kinds: refused, Said: []string{"Could not reserve enough space for"}, If: beyond32,
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+			Headline: "did not start: the system refused the heap that -Xmx asks for[[: {asked}]]",
+			Means:    "Java reserves the whole heap in one piece at the start. It is a 64-bit Java: one of 32 bit says of such a size that it \"exceeds the maximum representable size\". So -Xmx is above what is left: on Windows of RAM and page file together (the commit limit), elsewhere of a container's limit, `ulimit -v` or the machine.",
+			Not:      "Another Java, or closing programs alone where -Xmx is above the RAM.",
+			Cures: []cause.Cure{
+				{Fix: "lower_mem_fraction", Title: "Lower `-Xmx` to what the machine has", Told: "Half of the RAM, `-Xmx4g` on 8 GB. It may be set where you do not look: a build script or Gradle task (`jvmArgs`, `org.gradle.jvmargs`), `_JAVA_OPTIONS`, `JAVA_TOOL_OPTIONS`, an .ini or .vmoptions file, the launcher.", Cost: "Less room"},
+				page, look,
+			},
+			Sources: []string{"openjdk/src/hotspot/share/memory/universe.cpp", "openjdk/src/hotspot/share/runtime/arguments.cpp"},
+		}, {
 			ID: "jvm/reserve", Kinds: refused, Said: []string{"Could not reserve enough space for"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 			Headline: "did not start: the heap that -Xmx asks for cannot be reserved[[: {asked}]]",
@@ -115,6 +126,9 @@ var (
 		}},
 	}
 )
+
+// beyond32: more was asked for than a process of 32 bit can address.
+func beyond32(c *ledger.Case) bool { return ledger.Requested(c) > 4*units.GiB }
 
 // goRefused: Linux kills at the limit of a cgroup, it does not refuse there.
 var goRefused = cause.Cure{
