@@ -47,7 +47,7 @@ var (
 	}
 	// NeMoDiarizer is NeMo's search for speakers, which trains nothing.
 	NeMoDiarizer = program.Program{
-		Name: "nemo-diarizer", Shown: "NeMo's diarizer", Work: "audio", Edits: "code", Language: "python",
+		Name: "diarizer", Shown: "NeMo's diarizer", Work: "audio", Edits: "code", Language: "python",
 		Proofs:  []string{"asr/models/msdd_models.py", "asr/models/clustering_diarizer.py", "asr/parts/utils/offline_clustering.py", "asr/parts/utils/longform_clustering.py"},
 		Sources: program.Sources{"NeMo/examples/speaker_tasks/diarization/conf/inference/diar_infer_telephonic.yaml": "batch_size device embeddings_per_chunk chunk_cluster_count infer_batch_size"},
 		Like:    []*program.Program{&trainer.DataAside, &trainer.Speech},
@@ -56,7 +56,7 @@ var (
 		Titles:  map[string]string{"lower_context": inPieces.Title},
 		Costs:   map[string]string{"lower_context": inPieces.Cost},
 		Cards: []cause.Card{{
-			ID: "nemo-diarizer/clustering", Kinds: cardFull, Said: []string{"offline_clustering.py", "longform_clustering.py", "getCosAffinityMatrix", "perform_clustering"}, If: ownAudio,
+			ID: "diarizer/clustering", Kinds: cardFull, Said: []string{"offline_clustering.py", "longform_clustering.py", "getCosAffinityMatrix", "perform_clustering"}, If: ownAudio,
 			Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "ran out of graphics memory while it compared the voices of a long recording",
 			Means:    "The voice is sampled every quarter of a second, and clustering makes a matrix of all samples by all, several copies of it: twice the length is four times the memory. Since November 2023 NeMo does it in chunks of `embeddings_per_chunk` (10,000, about 40 minutes of speech) where the configuration has that key; older ones compare the whole recording.",
@@ -68,8 +68,8 @@ var (
 			},
 			Sources: []string{"NeMo/nemo/collections/asr/parts/utils/longform_clustering.py", "NeMo/nemo/collections/asr/parts/utils/offline_clustering.py", "NeMo/nemo/collections/asr/parts/utils/speaker_utils.py", "https://github.com/NVIDIA/NeMo/pull/7737", "https://github.com/MahmoudAshraf97/whisper-diarization/issues/242"},
 		}, {
-			ID: "nemo-diarizer/networks", Kinds: cardFull, If: ownAudio,
-			Among:    []string{cause.BatchTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.Unknown},
+			ID: "diarizer/networks", Kinds: cardFull, Said: []string{"msdd_models.py", "clustering_diarizer.py"}, If: ownAudio,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory while it looked for speakers",
 			Means:    "Speech detection and voice samples go through their networks in batches of 64 (`batch_size`), the last network (MSDD) in batches of 25 (`infer_batch_size`). What another part of the program left on the card, such as a speech recogniser, counts too.",
 			Cures: []cause.Cure{
