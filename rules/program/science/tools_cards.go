@@ -88,7 +88,7 @@ func inScript(c *ledger.Case) bool    { return c.Near("Execution halted") }
 var (
 	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Keep sparse `Matrix` objects sparse (no `as.matrix`); nearest neighbours (`RANN::nn2`, `FNN::get.knn`) instead of `dist`; before a merge check `anyDuplicated(x$id)`; or work on blocks of rows.", Cost: "Some rewriting"}
 	rClean   = cause.Cure{Fix: "restart_session", If: when.Not(inScript), Title: "Restart R, and load only what this step needs", Told: "Without a restored .RData; end other R sessions. In the session this lists objects by size in MB, for `rm(name)`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
-	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give the job more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. What counts is the limit of the batch job (Slurm `--mem=`) or container (`--memory`), not the machine's RAM. `ulimit -v` in the job should say unlimited.", Cost: "A longer wait"}
+	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give it more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. In a batch job or container the limit of that counts (Slurm `--mem=`, `--memory`), not the machine's RAM, and `ulimit -v` should say unlimited.", Cost: "A longer wait, or money"}
 	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "Check memory limits", Ways: []cause.Way{
 		{For: "Container or batch job", Text: "raise its limit; the RAM of the machine does not count"},
 		{For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"},
@@ -175,6 +175,14 @@ var rCards = []cause.Card{
 		Not:     "`memory.limit(size = ...)`, a larger page file: a process of 32 bit cannot address more.",
 		Cures:   []cause.Cure{{Fix: "upgrade_version", Title: "Use R of 64 bit", Cost: "half an hour", Told: "`R.version$arch` shows `x86_64` there. RStudio: Tools, Global Options, General, R version. Windows of 32 bit has to be replaced first. From R 4.2 on there is 64 bit only."}, rClean, rSmallerTypes},
 		Sources: []string{"R/src/gnuwin32/extra.c", "https://cran.r-project.org/bin/windows/base/rw-FAQ.html"},
+	},
+	{
+		ID: "r/windows-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Reached total allocation of"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own limit on Windows[[, {limit},]] with a vector of {asked}",
+		Means:   "R before 4.2 has a limit of its own on Windows (`memory.limit()`, in MB), as large as the RAM unless it was raised[[: {limit} here]]. One vector of {asked} did not fit below it beside what the session holds.",
+		Not:     "`gc()` alone: R collects garbage before it gives up.",
+		Cures:   []cause.Cure{{Fix: "raise_memory_limit", Title: "Raise R's limit, or update R", Cost: "slow beyond the RAM", Told: "`memory.limit(size = 16000)` before the step; above the RAM it takes the page file. R 4.2 and later have no such limit. In 32 bit it ends at 4 GB: `R.version$arch` should say x86_64."}, rClean, rSmallerTypes},
+		Sources: []string{"R/src/gnuwin32/extra.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
