@@ -9,9 +9,12 @@ import (
 
 // vulkanCards are for what draws with Vulkan and is no program that is known.
 var vulkanCards = []cause.Card{{
-	ID: "vulkan/drawing", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"VK_ERROR_OUT_OF_DEVICE_MEMORY", "ErrorOutOfDeviceMemory", "OUT_OF_DEVICE_MEMORY", "std::system_error(Out of device memory)", "vkAllocateMemory failed"},
-	Unsaid:   []string{"vk::", "ncnn", "ggml", "llama", "whisper", "upscayl", "waifu2x", "realesrgan", "clCreateBuffer", "tensor"},
-	If:       func(c *ledger.Case) bool { return local.NoneKnown(c) && !ledger.RunsModels(c) && c.Reader.Edits != "code" },
+	ID: "vulkan/drawing", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"CreateTexture(", "TextureDescriptor", "swapchain", "Swapchain", "SwapChain", "---crashlog(", "Game Version", "texture", "Texture"},
+	Unsaid: []string{"vk::", "ncnn", "ggml", "llama", "whisper", "upscayl", "waifu2x", "realesrgan", "clCreateBuffer", "tensor"},
+	If: func(c *ledger.Case) bool {
+		refused := c.Contains("out_of_device_memory") || c.Contains("outofdevicememory") || c.Contains("out of device memory")
+		return refused && local.NoneKnown(c) && !ledger.RunsModels(c) && c.Reader.Edits != "code"
+	},
 	Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 	Headline: "was refused memory on the card by the Vulkan driver",
 	Means:    "A game or viewer keeps textures on the card, and render targets that grow with the pixels of its window, its internal resolution and anti-aliasing. The message has no size and does not say what was free. On a card with room to spare it is as often a fault of that release or of the driver, in a call that hardly needs memory.",
