@@ -196,19 +196,6 @@ var rCards = []cause.Card{
 
 var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Read fewer columns, avoid copies", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Keep sparse matrices sparse. Otherwise in blocks of rows, or from disk with `arrow` or DuckDB.", Cost: "Some rewriting"}
 
-var hashcatCards = []cause.Card{{
-	ID: "hashcat/list", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Not enough allocatable device memory"},
-	Cause: cause.BatchTooLarge, Weight: cause.Likely,
-	Means: "Before it starts, hashcat adds up what hashes, rules and word buffers need on this device: more than is free. Hashes and rules are copied as a whole. An integrated GPU has only a small share of memory.",
-	Not:   "A smaller word list: it is read in pieces.",
-	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Close other programs on the card", Kind: "text", Text: "Close browsers and games, or run it without a desktop; `hashcat -I` shows the memory of each device.", Cost: "Free"},
-		{Fix: "lower_batch_size", Title: "Split the hash list or the rules", Kind: "text", Text: "Two hash files one after another, a shorter `-r` file.", Cost: "More runs"},
-		{Fix: "select_gpu", Title: "Leave that device out", Kind: "text", Text: "Add `-d` with the numbers of the devices to use, for instance `-d 1`.", Cost: "That device's speed"},
-	},
-	Sources: []string{"hashcat/src/backend.c"},
-}}
-
 // heldByOthers: what the process itself uses is a small part of what is taken.
 func heldByOthers(c *ledger.Case) bool {
 	f := c.F()
