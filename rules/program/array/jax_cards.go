@@ -64,8 +64,9 @@ var jaxCards = []cause.Card{
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
+	local.Unified,
 	{
-		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
+		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb, Unsaid: []string{"bytes unified memory"},
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
 		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes most of the card at its first operation (75 %; before August 2023 90 %, before jaxlib 0.4.1 of what was free); a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own share.",
 		Cures: []cause.Cure{
