@@ -24,7 +24,7 @@ var STAR = program.Program{
 	Name: "star", Shown: "STAR", Work: "data", Edits: "flags", Language: "other",
 	Proofs: []string{"--limitBAMsortRAM", "fatal error trying to allocate genome arrays", "STAR --genomeDir", "STAR --runMode", "..... started STAR run", "EXITING because of FATAL ERROR", "EXITING because of fatal"},
 	Cards: []cause.Card{{
-		ID: "star/sorting", Said: []string{"not enough memory for BAM sorting", "not enough memory for marking duplicates", "at least --limitBAMsortRAM"},
+		ID: "star/sorting", Said: []string{"not enough memory for BAM sorting", "at least --limitBAMsortRAM"}, Unsaid: []string{"not enough memory for marking duplicates"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "stopped at its own limit for sorting (`--limitBAMsortRAM`)",
 		Means:    "Mapping is done. Before it sorts, STAR compares the fullest of its 50 bins with `--limitBAMsortRAM`, which is as large as the index unless it is set. The number in the line \"SOLUTION\" is that bin and 1 GB more, in bytes. The index has been freed by then, so the machine needs that number, not both (unless the index is shared: `--genomeLoad LoadAndKeep`).",
