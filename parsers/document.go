@@ -60,11 +60,11 @@ func shown(line clean.Line) (t string, ok bool) {
 		return t, false
 	}
 	name, said, _ := strings.Cut(t, ": ")
-	if t == "ERROR:" || strings.HasSuffix(t, " |") && strings.Contains(t, " = ") || strings.HasPrefix(t, "=   ") || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // llama.cpp's table of memory, RELION behind its advice, MPICH's frame
+	if t == "ERROR:" || strings.HasPrefix(t, "terminate called ") || strings.HasSuffix(t, " |") && strings.Contains(t, " = ") || strings.HasPrefix(t, "=   ") || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // libstdc++, llama.cpp's table of memory, RELION behind its advice, MPICH's frame
 		return t, false
 	}
 	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
-	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|")
+	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|") || len(t) > 5 && t[:4] == "GPU " && t[5] == ':' // miners
 	return t, !line.Logged && line.Source == "" && line.Program == "" && !prompted && !named && (!traceLine(t) || strings.HasSuffix(t, "."))
 }
 

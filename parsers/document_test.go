@@ -132,6 +132,26 @@ out of memory
 tile 2 of 64 skipped after 0.4 s
 frame not written
 program stopped at frame 1, tile 2`},
+	{"libstdc++'s last words among plain lines", true, `Mar 13 19:27:23 ..... started
+Mar 13 19:27:23 ... starting to generate files
+Mar 13 19:32:43 ... starting to sort. This may take a long time...
+Mar 13 19:35:59 ... sorting chunks and saving them to disk...
+terminate called after throwing an instance of 'std::bad_alloc'
+terminate called recursively
+terminate called recursively
+Aborted`},
+	{"a miner's lines by card", true, `---------------------------------
+Generating light cache for epoch
+---------------------------------
+Start Mining...
+---------------------------------
+GPU 0: insufficient memory for DAG epoch 381.
+GPU 0: will be in Zombie mode with reduced hashrate.
+GPU 0: will be stopped.`},
+	{".NET in German", true, `Ausnahme vom Typ "System.OutOfMemoryException" wurde ausgelöst.
+   bei System.Text.StringBuilder.ToString()
+   bei System.IO.StreamReader.ReadToEnd()
+   bei Sicherung.Prozess.Lesen(Guid nummer)`},
 }
 
 // TestDocuments: what documents say of memory is no failure, and the same words

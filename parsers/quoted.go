@@ -243,7 +243,7 @@ func traceLine(t string) bool {
 		strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
 		strings.HasPrefix(t, "Error in ") && (strings.HasSuffix(t, ")") || strings.HasSuffix(t, ":")) || strings.HasPrefix(t, "Error using ") || // R, MATLAB
 		t == "Stacktrace:" || strings.HasPrefix(t, "@ ") && (strings.Contains(t, ".jl:") || strings.Contains(t, " 0x")) || // Julia, glog
-		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
+		(strings.HasPrefix(t, "at ") || strings.HasPrefix(t, "bei ")) && strings.Contains(t, "(") || // JavaScript, Java, pybind; .NET in German
 		strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }
 

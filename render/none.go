@@ -51,6 +51,7 @@ var headings = map[string]string{
 	"java_heap":        "Java reached a limit of its own, not the machine's memory",
 	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
 	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
+	"php_size":         "PHP was asked for an impossible size: its limit is not too low",
 	"memory_mentioned": "Perhaps out of memory: a line speaks of it",
 	"job_limit":        undecided,
 	"device_lost":      "The graphics card was lost: no message says that memory ran out",

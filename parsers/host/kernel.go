@@ -87,7 +87,7 @@ var (
 // compilers are the processes of a build, in lower case, whoever started them.
 var compilers = []string{
 	"cicc", "ptxas", "nvcc", "cudafe++", "fatbinary", "nvlink", "cc1plus", "cc1", "lto1", "collect2", "ld", "ld.lld", "lld", "ld.gold", "ld.mold", "ld.bfd",
-	"clang", "clang++", "hipcc", "amdclang++", "g++", "gcc", "c++", "rustc", "ninja", "icpx", "ccec",
+	"clang", "clang++", "hipcc", "amdclang++", "g++", "gcc", "c++", "rustc", "ninja", "icpx", "ccec", "compile", "link", // the last two are Go's
 }
 
 // readKill reads the line that names the victim. RHEL 7 has "UID" before total-vm,

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -63,8 +64,9 @@ var jaxCards = []cause.Card{
 		},
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
+	local.Unified,
 	{
-		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb,
+		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb, Unsaid: []string{"bytes unified memory"},
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",
 		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs JAX takes most of the card at its first operation (75 %; before August 2023 90 %, before jaxlib 0.4.1 of what was free); a second JAX process, another notebook, or PyTorch or TensorFlow in the same program then leaves nothing. If nothing else is on the card, this program has filled its own share.",
 		Cures: []cause.Cure{
@@ -178,9 +180,10 @@ var jaxCards = []cause.Card{
 		},
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
 	},
+	local.TPUBuffer,
 	{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: reserveFigures, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: local.Reserved, Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
 		Means: "A compiled program needs its temporaries in one piece.[[ {held} of the chip's {all} was held already.]] Beside it lie weights, a cache sized to fill the chip (as vLLM's), arrays that are kept, or another process's.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", If: servesTPU, Title: "Lower the server's share of the memory", Told: "vLLM: `--gpu-memory-utilization` 0.1 lower than now (0.9 by default): the KV cache shrinks by that.", Cost: "a smaller cache"},
@@ -254,14 +257,6 @@ var jaxCards = []cause.Card{
 
 // servesTPU: a server of language models, which sizes its cache by its own share.
 func servesTPU(c *ledger.Case) bool { return c.Says("vllm") }
-
-// reserveFigures are what the runtime's table says of the chip.
-func reserveFigures(c *ledger.Case) map[string]string {
-	if f := c.F(); f.Allocated != nil && f.Total != nil {
-		return map[string]string{"held": units.Amount(f.Allocated.Bytes), "all": units.Amount(f.Total.Bytes)}
-	}
-	return map[string]string{"held": "", "all": ""}
-}
 
 // tpuFigures are the shares of XLA's table, and what is too much.
 func tpuFigures(c *ledger.Case) map[string]string {

@@ -1,8 +1,10 @@
 package build
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
@@ -11,21 +13,35 @@ var dmesg = cause.Cure{Fix: "close_other_apps", Title: "Check that it was memory
 // Builds and tests whose own process, no compiler of C, got signal 9.
 var (
 	GoBuild = program.Program{
-		Name: "go-build", Shown: "The Go build", Edits: "flags", Language: "other",
-		Proofs: []string{"link: signal: killed", "compile: signal: killed", "go: error running link"},
+		Name: "go-build", Shown: "The Go build", Edits: "flags", Language: "other", Commands: []string{"go"},
+		Proofs: []string{"link: signal: killed", "compile: signal: killed", "6g: signal: killed", "go: error running link", "task=compile,pid=", "(compile) total-vm:", "(link) total-vm:"},
 		Cards: []cause.Card{{
-			ID: "go-build/killed", Kinds: killed, Said: []string{"link: signal: killed", "compile: signal: killed", "go: error running link"},
+			ID: "go-build/compiler", Kinds: killed, Said: []string{"compile: signal: killed", "6g: signal: killed", "task=compile,pid=", "(compile) total-vm:"}, Unsaid: []string{"link: signal: killed"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "was ended: RAM ran out while Go compiled a package[[, its compiler held {held}]]",
+			Means:    "Signal 9, from the kernel as a rule. `go build` compiles one package per core at a time, and each of these compilers works on up to four functions at once. The package that is named is the one that was hit; generated code (bindings, codecs, assemblers, large tables) is what takes a GB or more by itself. A server of 512 MB to 2 GB without swap is too small for many programs.",
+			Figures:  heldByCompiler,
+			Not:      "`go clean -cache`: finished packages are kept there, so the next try has less to do.",
+			Cures: []cause.Cure{
+				{Fix: "lower_build_jobs", Title: "Compile one package at a time, on one core", Told: "`-p 1` alone lets that one compiler use all cores; `-c=1` bounds it too. With your own packages and options (in a script: `export GOFLAGS=-p=1`):", Kind: "shell", Text: "go build -p 1 -gcflags=all=-c=1 ./...   # tests: go test -p 1", Cost: "A longer build; all packages are compiled again once"},
+				swap,
+				{Fix: "upgrade_version", Title: "Or build it elsewhere and copy the binary", Told: "On your own computer: `GOOS=linux GOARCH=amd64 go build`. If one package fails on a machine with much RAM, take another release of Go (1.15.6 had such a fault) or of the package.", Cost: "A copy"},
+				dmesg,
+			},
+			Sources: []string{"go/src/cmd/go/internal/work/gc.go", "go/src/cmd/go/internal/work/build.go", "https://github.com/golang/go/issues/43726", "https://github.com/beego/wetalk/issues/32"},
+		}, {
+			ID: "go-build/killed", Kinds: killed, Said: []string{"link: signal: killed", "go: error running link", "(link) total-vm:"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "was ended by signal 9: most likely RAM ran out",
-			Means:    "The kernel most likely ended Go's compiler or linker. `go build` runs one per core, and a linker holds the whole program with its debug information: one to several GB for a large one, as much again for each test binary that is linked beside it.",
+			Means:    "The kernel most likely ended Go's linker. It holds the whole program with its debug information: one to several GB for a large one, as much again for each test binary that is linked beside it.",
 			Not:      "`go clean -cache`: it only makes the next build larger.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Build one package at a time", Told: "`go build -p 1 ./...`, tests `go test -p 1 ./...`; in a script or image `export GOFLAGS=-p=1` before it. `-ldflags=\"-s -w\"` leaves debug information out and makes the link smaller.", Cost: "A longer build"},
+				{Fix: "lower_build_jobs", Title: "Link one program at a time, without debug information", Told: "`go build -p 1 -ldflags=\"-s -w\" ./...`, tests `go test -p 1 ./...`; in a script or image `export GOFLAGS=-p=1` before it.", Cost: "A longer build; no debugger"},
 				swap, dmesg,
 			},
 			Sources: []string{"go/src/cmd/go/internal/work/build.go", "go/src/cmd/link/doc.go"},
 		}},
-		Sources: program.Sources{"go/src/cmd/go/internal/work/build.go": "-p -ldflags"},
+		Sources: program.Sources{"go/src/cmd/go/internal/work/build.go": "-p -ldflags -gcflags"},
 	}
 	Bundler = program.Program{
 		Name: "node-build", Shown: "The JavaScript build", Edits: "flags", Language: "js",
@@ -98,3 +114,12 @@ var (
 		Sources: program.Sources{"rsync/rsync.1.md": "--delete-before --delay-updates -H --files-from --delete-during --delete-after --max-alloc"},
 	}
 )
+
+// heldByCompiler is what the kernel says that the compiler held; nothing where it
+// was ended in the words of go.
+func heldByCompiler(c *ledger.Case) map[string]string {
+	if x := c.F().KilledRSS; x != nil {
+		return map[string]string{"held": units.Amount(x.Bytes)}
+	}
+	return map[string]string{"held": ""}
+}

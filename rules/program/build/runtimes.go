@@ -33,6 +33,19 @@ var (
 				Sources: []string{"https://github.com/dotnet/runtime/issues/85556", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
 			},
 			{
+				ID: "dotnet/whole-file", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"IO.MemoryStream.", "LargeMemoryStream.", "StreamReader.ReadToEnd", "File.ReadAllBytes", "File.ReadAllText", "StringBuilder.ToString", "Convert.ToBase64String"},
+				Cause: cause.OversizedAllocation, Weight: cause.Strong,
+				Headline: "was refused memory for a whole file in one array or string",
+				Means:    "The innermost frames put all of a file or document into one array or string. A MemoryStream or StringBuilder doubles what it has when it is full, so old and new are needed at once, and one array or string ends at 2 GB in any process. In a process of 32 bit there is 2 GB for everything, seldom 500 MB in one piece, however much RAM is free.",
+				Not:      "`GC.Collect()`: the runtime collects before it gives up.",
+				Cures: []cause.Cure{
+					{Fix: "stream_dataset", Title: "Use a file or line by line in place of memory", Told: "A stream, in your own code: `new FileStream(Path.GetTempFileName(), FileMode.Create, FileAccess.ReadWrite, FileShare.None, 81920, FileOptions.DeleteOnClose)`, or hand the target stream on (`CopyToAsync`); text: `File.ReadLines`. Where a library wants a stream, it takes this one as well.", Cost: "Some rewriting"},
+					{Fix: "upgrade_version", Title: "Run it as a 64-bit process", Told: "Somebody else's program: its x64 version. Your own: x64, or AnyCPU without \"Prefer 32-bit\"; IIS: \"Enable 32-Bit Applications\" off. `Environment.Is64BitProcess` tells.", Cost: "None"},
+					{Fix: "lower_batch_size", Title: "Make the file smaller", Told: "Fewer or smaller pictures in a document, a part of the data at a time.", Cost: "More files"},
+				},
+				Sources: []string{"https://learn.microsoft.com/en-us/dotnet/api/system.io.memorystream.capacity", "https://learn.microsoft.com/en-us/dotnet/framework/configure-apps/file-schema/runtime/gcallowverylargeobjects-element", "https://github.com/xceedsoftware/DocX/issues/455", "https://github.com/ClearCanvas/ClearCanvas/issues/114"}, Solved: 1,
+			},
+			{
 				ID: "dotnet/out-of-memory", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"System.OutOfMemoryException"},
 				Among:    []string{cause.HostMemory, cause.Unknown, cause.OversizedAllocation, cause.BatchTooLarge},
 				Headline: "was refused memory (OutOfMemoryException)",
@@ -81,6 +94,17 @@ var (
 		Name: "jvm", Shown: "Java", Edits: "flags", Language: "java",
 		Proofs: []string{"Could not reserve enough space for", "Error occurred during initialization of VM"},
 		Cards: []cause.Card{{
+			ID: "jvm/commit", Kinds: refused, Said: []string{"Could not reserve enough space for"}, If: beyond32,
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+			Headline: "did not start: the system refused the heap that -Xmx asks for[[: {asked}]]",
+			Means:    "Java reserves the whole heap in one piece at the start. It is a 64-bit Java: one of 32 bit says of such a size that it \"exceeds the maximum representable size\". So -Xmx is above what is left: on Windows of RAM and page file together (the commit limit), elsewhere of a container's limit, `ulimit -v` or the machine.",
+			Not:      "Another Java, or closing programs alone where -Xmx is above the RAM.",
+			Cures: []cause.Cure{
+				{Fix: "lower_mem_fraction", Title: "Lower `-Xmx` to what the machine has", Told: "Half of the RAM, `-Xmx4g` on 8 GB. It may be set where you do not look: a build script or Gradle task (`jvmArgs`, `org.gradle.jvmargs`), `_JAVA_OPTIONS`, `JAVA_TOOL_OPTIONS`, an .ini or .vmoptions file, the launcher.", Cost: "Less room"},
+				page, look,
+			},
+			Sources: []string{"openjdk/src/hotspot/share/memory/universe.cpp", "openjdk/src/hotspot/share/runtime/arguments.cpp"},
+		}, {
 			ID: "jvm/reserve", Kinds: refused, Said: []string{"Could not reserve enough space for"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 			Headline: "did not start: the heap that -Xmx asks for cannot be reserved[[: {asked}]]",
@@ -115,6 +139,9 @@ var (
 		}},
 	}
 )
+
+// beyond32: more was asked for than a process of 32 bit can address.
+func beyond32(c *ledger.Case) bool { return ledger.Requested(c) > 4*units.GiB }
 
 // goRefused: Linux kills at the limit of a cgroup, it does not refuse there.
 var goRefused = cause.Cure{

@@ -1,6 +1,10 @@
 package data
 
 import (
+	"regexp"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -120,8 +124,20 @@ var (
 	}}, "insufficient system memory in resource pool")
 
 	PHP = program.Program{Name: "php", Shown: "PHP", Edits: "admin", Language: "other",
-		Proofs: []string{"PHP Fatal error:", "composer/src/Composer/"},
+		Proofs: []string{"PHP Fatal error:", "composer/src/Composer/", "Fatal error: Out of memory (allocated"},
 		Cards: []cause.Card{{
+			ID: "php/refused", Kinds: refused, Said: []string{"Out of memory (allocated"}, Unsaid: []string{"composer", "Composer"}, Figures: phpHeld,
+			Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by memory_limit",
+			Means: "\"Out of memory (allocated ...)\" is a refusal by the system[[ after {held}]]; PHP's own limit says \"Allowed memory size exhausted\".[[ {narrow}]] Otherwise the server, container or hosting package has no more to give, often without swap.",
+			Not:   "`memory_limit`, in php.ini or by `ini_set`: that limit was not reached.",
+			Cures: []cause.Cure{
+				{If: phpNarrow, Fix: "upgrade_version", Title: "Use PHP of 64 bit", Told: "`php -r 'echo PHP_INT_SIZE;'` prints 8 there, 4 in 32 bit. Windows: the x64 download, XAMPP of 64 bit.", Cost: "An installation"},
+				{Fix: "stream_dataset", Title: "Process the input in parts", Told: "An import: a few thousand rows a run; in code `fgetcsv` or a generator in place of `file()` and arrays, and `unset` of what is done.", Cost: "More runs, or some rewriting"},
+				{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 2 GB of swap", Kind: "shell", Text: "sudo fallocate -l 2G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "2 GB of disk, slow"},
+				{Fix: "raise_memory_limit", Title: "Raise the memory of the server, container or package", Told: "A host's package has a limit for each process (`ulimit -v`, LVE) that php.ini does not show.", Cost: "Money"},
+			},
+			Sources: []string{"php-src/Zend/zend_alloc.c"},
+		}, {
 			ID: "php/composer", Kinds: refused, Said: []string{"mmap() failed: [12]", "tried to allocate"},
 			Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by memory_limit",
 			Means: "\"Out of memory (allocated ...)\" is a refusal by the system: the server or container has no RAM left, often without swap. (PHP's own limit says \"Allowed memory size exhausted\".) `composer update` with version 1 takes 1 to 2 GB to solve the versions, version 2 far less.",
@@ -136,3 +152,32 @@ var (
 		Sources: program.Sources{"https://getcomposer.org/doc/03-cli.md": "--2"},
 	}
 )
+
+var phpTook = regexp.MustCompile(`\(allocated (\d{4,15})(?: bytes)?\)`)
+
+// phpTaken is what PHP held when it was refused, 0 where it does not say.
+func phpTaken(c *ledger.Case) int64 {
+	found := phpTook.FindStringSubmatch(c.Failure.Message)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(found[1], 10, 64)
+	return n
+}
+
+// phpNarrow: it ended on Windows where a process of 32 bit does.
+func phpNarrow(c *ledger.Case) bool {
+	n := phpTaken(c)
+	return onWindows(c) && n > 1200*units.MiB && n < 2*units.GiB
+}
+
+func phpHeld(c *ledger.Case) map[string]string {
+	out := map[string]string{"held": "", "narrow": ""}
+	if n := phpTaken(c); n > 0 {
+		out["held"] = units.Amount(n)
+	}
+	if phpNarrow(c) {
+		out["narrow"] = "A PHP of 32 bit ends about there, at 2 GB, whatever the RAM."
+	}
+	return out
+}

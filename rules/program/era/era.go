@@ -128,6 +128,8 @@ var options = []option{
 	{"lmdeploy", "--vision-max-batch-size", 4002, 20240527, "0.4.2"},
 	{"lmdeploy", "--max-prefill-token-num", 6000, 20240913, "0.6.0"},
 	{"lmdeploy", "--eager-mode", 6002, 20241029, "0.6.2"},
+	{"tensorflow", "set_global_policy", 200_004_000, 20201214, "2.4"}, // RELEASE.md
+	{"tensorflow", "cuda_malloc_async", 200_005_000, 20210513, "2.5"}, // RELEASE.md
 }
 
 // fixes are those that a program has only from a release on, by the option that
@@ -138,6 +140,7 @@ var fixes = []struct{ program, fix, name string }{
 	{"llama.cpp", "moe_cpu_offload", "--n-cpu-moe"}, {"llama.cpp", "quantize_kv_cache", "-ctk "}, {"llama.cpp", "enable_flash_attention", "-fa"}, {"llama.cpp", "lower_ubatch", "-ub "},
 	{"sglang", "cpu_offload", "--cpu-offload-gb"}, {"sglang", "quantize_kv_cache", "--kv-cache-dtype"}, {"sglang", "lower_max_batched_tokens", "--chunked-prefill-size"}, {"sglang", "enforce_eager", "--disable-cuda-graph"}, {"sglang", "lower_max_num_seqs", "--max-running-requests"},
 	{"tgi", "quantize_kv_cache", "--kv-cache-dtype"}, {"tgi", "enforce_eager", "--cuda-graphs"}, {"lmdeploy", "quantize_kv_cache", "--quant-policy"},
+	{"tensorflow", "mixed_precision", "set_global_policy"}, {"tensorflow", "tf_cuda_malloc_async", "cuda_malloc_async"},
 	{"vllm", "cpu_offload", "--cpu-offload-gb"}, {"vllm", "quantize_kv_cache", "--kv-cache-dtype"}, {"vllm", "enforce_eager", "--enforce-eager"},
 }
 
@@ -177,7 +180,10 @@ const FirstEngine = "Initializing an LLM engine with config"
 var words = []struct {
 	program, word string
 	before        release
-}{{"vllm", FirstEngine, release{4001, 20240424}}}
+}{
+	{"vllm", FirstEngine, release{4001, 20240424}},
+	{"tensorflow", "[[Node: ", release{100_013_000, 20190227}}, // {{node ...}} since 1.13
+}
 
 // of is the newest release of a program that can have made the log.
 func of(c *ledger.Case, program string) release {
@@ -288,9 +294,10 @@ func TooNew(c *ledger.Case, fix string) bool {
 	return code.TooNew(c, fix)
 }
 
-// speaksOf: the program is the one whose options the reader sets.
+// speaksOf: the program is the one whose options the reader sets, or the library
+// that a script calls.
 func speaksOf(c *ledger.Case, program string) bool {
-	return cmp.Or(c.Reader.Program, c.Framework) == program
+	return strings.TrimSuffix(cmp.Or(c.Reader.Program, c.Framework), "-script") == program
 }
 
 // besides are options that only go with others: a command does its work without

@@ -6,8 +6,8 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // counts.
 var All = []*program.Program{
 	&Cellpose, &StarDist, &SLEAP, &Kilosort, &Suite2p, &CaImAn, &TotalSegmentator, &SynthSeg, &FMRIPrep, &ESM, &ProteinMPNN, &RFdiffusion, &OmegaFold, &Protenix, &DiffDock,
-	&ModelAngelo, &CryoDRGN, &Topaz, &ScVI, &ScGPT, &Basecaller, &MACE, &NequIP, &CHGNet, &FairChem, &TorchMDNet, &SchNetPack, &Chemprop, &GPUMD, &PySCF, &QiskitAer,
+	&ModelAngelo, &CryoDRGN, &Topaz, &Cell2location, &ScVI, &ScGPT, &Basecaller, &MACE, &NequIP, &CHGNet, &FairChem, &TorchMDNet, &SchNetPack, &Chemprop, &GPUMD, &PySCF, &QiskitAer,
 	&PennyLane, &GraphCast, &TIGRE, &CleanRL, &Tianshou, &Dreamer, &MuZero, &LeggedGym, &RLGames, &TimeSeriesLibrary, &Darts, &NeuralForecast, &PyTorchForecasting, &GluonTS,
-	&TabPFN, &AutoGluon, &RecBole, &PyKEEN, &DLRM, &TorchRec, &UMAP, &HDBSCAN, &Gensim, &FastText, &GraphStorm, &VASP, &QuantumESPRESSO, &CP2K, &OpenFOAM, &ITK, &PCL,
-	&CellRanger, &DeepVariant, &Celery, &Airflow, &RabbitMQ, &Polars, &Xarray, &Rasterio, &Miner, &John,
+	&KMCUDA, &TabPFN, &AutoGluon, &RecBole, &PyKEEN, &DLRM, &TorchRec, &UMAP, &HDBSCAN, &Gensim, &FastText, &GraphStorm, &VASP, &QuantumESPRESSO, &CP2K, &OpenFOAM, &ITK, &PCL,
+	&STAR, &CellRanger, &DeepVariant, &Celery, &Airflow, &RabbitMQ, &Polars, &Xarray, &Rasterio, &Miner, &John,
 }

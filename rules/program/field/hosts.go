@@ -136,9 +136,9 @@ var (
 			Not:     "Overclocking or another pool.",
 			Cures:   []cause.Cure{{Fix: "close_other_apps"}, {Fix: "raise_pagefile"}, {Fix: "use_smaller_model"}},
 			Sources: []string{"ethminer/libethash-cuda/CUDAMiner.cpp"},
-		}},
+		}, lolMiner[0], lolMiner[1]},
 		Name: "miner", Shown: "The miner", Work: "data", Edits: "flags", Language: "other",
-		Proofs: []string{"ethminer", "Generating DAG", "Creating DAG buffer", "big buffer for the DAG", "allocate the DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "eth::CUDAMiner::", "lolMiner", "teamredminer", "gminer"},
+		Proofs: []string{"ethminer", "Generating DAG", "Creating DAG buffer", "big buffer for the DAG", "allocate the DAG", "TREX:", "T-Rex", "PhoenixMiner", "NBMiner", "Error CUDA mining", "memory for DAG", "Allocation of DAG failed", "memory or building DAG", "memory for the DAG", "eth::CUDAMiner::", "lolMiner", "teamredminer", "gminer"},
 		Titles: map[string]string{"use_smaller_model": "Mine a coin or algorithm with a smaller DAG", "raise_pagefile": "Windows: enlarge the page file to the sum of all cards", "close_other_apps": "Close everything else on the card", "select_gpu": "Leave the small card out"},
 		Costs:  map[string]string{"use_smaller_model": "Another coin.", "close_other_apps": "None.", "select_gpu": "That card's hash rate."},
 		Steps: steps{
@@ -146,7 +146,7 @@ var (
 			"close_other_apps":  say("Run the display on another card or on the processor's graphics, without a browser. Linux without a desktop leaves most free."),
 			"select_gpu":        say("ethminer `--cu-devices 0 2`, T-Rex `-d 0,2`, PhoenixMiner `-gpus 13`, lolMiner `--devices 0,2`."),
 		},
-		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus"},
+		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus", "lolMiner-releases/README.md": "--algo --list-devices --keepfree --4g-alloc-size"},
 	}, []shortage{{
 		means:  "The whole DAG must fit on the card, and it grows with every epoch; display and driver take 100 to 700 MB of it. On Windows the driver also needs page file for what is on the cards: with several cards as much as they have together.",
 		not:    "Overclocking or another pool.",

@@ -36,7 +36,18 @@ var (
 		},
 		Sources: []string{"https://www.ks.uiuc.edu/Research/namd/3.0/ug/", "https://docs.lammps.org/Speed_gpu.html", "https://ambermd.org/GPUSupport.php"},
 	}, nil)
-	Renderers = onCard("renderer", "The renderer", "rendering", []string{"V-Ray", "[Arnold]", "arnold", "RenderMan", "LuxCore", "[Octane]"}, cause.Card{
+	LuxCore = onCard("luxcore", "LuxCore", "rendering", []string{"LuxCore", "luxrays", "BlendLuxCore"}, cause.Card{
+		Headline: "ran out of graphics memory for this scene",
+		Means:    "Textures, meshes and film have to lie on the card, uncompressed: the size of the .blend file says nothing. BlendLuxCore's \"Out of Core\" is off unless ticked, works with the device OpenCL/CUDA only, and its mode \"Only Film\" moves no textures.",
+		Not:      "Fewer samples: they take time, not memory.",
+		Cures: []cause.Cure{
+			do("cpu_offload", "Turn on Out of Core, mode \"Everything\"", "slower, and RAM", "Render properties, below the device (GPU): film, textures, meshes and other data then go to RAM where the card is too small. What the kernels and the hardware image pipeline need stays on the card; where it fails all the same, set the device to CPU."),
+			do("lower_resolution", "Turn on Use Image Resizing", "hardly any, or detail", "Off unless ticked. Its type \"auto-scale to lowest size\" makes each image as small as the view allows, without loss; \"mipmap\" saves less, a fixed scale all alike. Then fewer subdivisions; hair with \"Save Memory\" (instances)."),
+			do("close_other_apps", "Close what else holds the card", "free", "Set the viewport to solid, close browsers, and start the final render in a fresh Blender."),
+		},
+		Sources: []string{"BlendLuxCore/properties/config.py", "BlendLuxCore/export/config.py", "BlendLuxCore/properties/hair.py", "https://github.com/LuxCoreRender/LuxCore/issues/372"},
+	}, nil)
+	Renderers = onCard("renderer", "The renderer", "rendering", []string{"V-Ray", "[Arnold]", "arnold", "RenderMan", "[Octane]"}, cause.Card{
 		Headline: "ran out of graphics memory for this scene",
 		Means:    "The scene has to lie on the card: textures (an 8K one takes 256 MiB in 8 bit, 1 GiB in 32 bit), geometry after subdivision and displacement, and the frame with all its passes. The viewport or an interactive render can hold a second copy.",
 		Not:      "Fewer samples: they take time, not memory.",

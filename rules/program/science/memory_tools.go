@@ -24,16 +24,6 @@ func do(fix, title, cost, told string) cause.Cure {
 
 // Tools of genomes, chemistry and statistics that live in RAM.
 var (
-	STAR = tool("star", "STAR", "data", []string{"--limitBAMsortRAM", "fatal error trying to allocate genome arrays", "STAR --genomeDir", "STAR --runMode", "EXITING because of FATAL ERROR", "EXITING because of fatal"}, cause.Card{
-		Headline: "had not enough RAM",
-		Means:    "STAR holds the whole index in RAM: about 9 bytes for each base of the genome, some 30 GB for human or mouse. Sorting the BAM comes on top, up to `--limitBAMsortRAM`; that limit has its own message, which names the bytes it needs.",
-		Cures: []cause.Cure{
-			do("raise_memory_limit", "Raise `--limitBAMsortRAM`", "RAM", "If the message names bytes: that number and a tenth more, if the machine has it beside the index."),
-			do("lower_batch_size", "Sort with samtools", "a second step", "`--outSAMtype BAM Unsorted`, then `samtools sort -@ 4 -m 2G`; or a higher `--outBAMsortingBinsN`."),
-			do("use_smaller_model", "Use a smaller index", "slower", "Generate it with `--genomeSAsparseD 2` (half the size; 3 for a third) and without alternative contigs (the primary assembly); `--limitGenomeGenerateRAM` limits that step."),
-		},
-		Sources: []string{"STAR/source/parametersDefault", "https://github.com/alexdobin/STAR/wiki/FAQ:-Run-time"},
-	}, program.Sources{"STAR/source/parametersDefault": "--limitBAMsortRAM --outSAMtype --outBAMsortingBinsN --genomeSAsparseD --limitGenomeGenerateRAM", "samtools/doc/samtools-sort.1": "-@ -m"})
 	SPAdes = tool("spades", "SPAdes", "data", []string{"too many k-mers to fit into available memory", "spades.py", "spades-core", "spades-hammer"}, cause.Card{
 		Headline: "had not enough RAM for the k-mers of these reads",
 		Means:    "SPAdes counts the k-mers of all reads in RAM, so distinct ones decide: errors, adapters, contamination and very high depth make most of them. `-m` (250 GB by default) is the limit at which SPAdes stops by itself.",

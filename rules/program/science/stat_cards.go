@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -221,15 +222,26 @@ var juliaRAM = cause.Card{
 
 // detectionCards are about TensorFlow's Object Detection API.
 var detectionCards = []cause.Card{{
+	ID: "tf-object-detection/one-image", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"FirstStageFeatureExtractor/"}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"}, If: func(c *ledger.Case) bool { s := calls.Sides(c); return len(s) == 4 && s[0] == 1 },
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory with a batch of one image[[: {asked} more did not fit]]",
+	Means: "The tensor's first side is 1: `batch_size` is 1 already, so one image at the size that image_resizer makes fills the card, with all that its backward pass needs. The second stage comes on top: it runs on 64 (training) to 300 proposals at once.",
+	Not:   "`batch_size`, and memory growth, which changes when memory is taken, not how much.",
+	Cures: []cause.Cure{smallerImages, lighterNetwork, besideIt}, Sources: detectionSources,
+}, {
 	ID: "tf-object-detection/step", Kinds: []fact.Kind{fact.TFAlloc}, Unsaid: []string{"by allocator cpu", "by allocator mklcpu"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a step[[: {asked} more did not fit]]",
 	Means: "The batch of pipeline.config, at the size that its image_resizer makes, fills the card. Faster and Mask R-CNN keep the aspect ratio, so a batch above 1 is padded to its largest image; their second stage runs on all proposals at once (64 or 300 of an image by default). Evaluation in the same process takes more.",
 	Not:   "Memory growth: it changes when memory is taken, not how much.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Cost: "slower; a lower learning rate", Kind: "config", Text: "train_config {\n  batch_size: 2   # half of the present value, down to 1; if it is 1: a smaller image_resizer\n}"},
-		{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # two thirds of 600 and 1024; SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"},
-		{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet, Inception v2 or ResNet-50 instead of NASNet, Inception ResNet or ResNet-101; in `faster_rcnn` `first_stage_max_proposals: 100` and `second_stage_batch_size: 32`; masks only if you need them."},
-		{Fix: "kill_stale_process", Title: "Check what else uses the card", Cost: "a look is free", Told: "If an evaluation runs beside the training on the same card, start it with `CUDA_VISIBLE_DEVICES=-1`.", Kind: "shell", Text: "nvidia-smi"},
+		smallerImages, lighterNetwork, besideIt,
 	},
-	Sources: []string{"models/research/object_detection/protos/pipeline.proto", "models/research/object_detection/protos/image_resizer.proto", "models/research/object_detection/protos/faster_rcnn.proto"},
+	Sources: detectionSources,
 }}
+
+var (
+	detectionSources = []string{"models/research/object_detection/protos/pipeline.proto", "models/research/object_detection/protos/image_resizer.proto", "models/research/object_detection/protos/faster_rcnn.proto"}
+	smallerImages    = cause.Cure{Fix: "lower_resolution", Title: "Lower the image_resizer size", Cost: "small objects are missed", Kind: "config", Text: "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }   # two thirds of 600 and 1024; SSD: fixed_shape_resizer { height: 300 width: 300 }\n}"}
+	lighterNetwork   = cause.Cure{Fix: "use_smaller_model", Title: "Use a lighter network, fewer proposals", Cost: "perhaps accuracy", Told: "MobileNet, Inception v2 or ResNet-50 instead of NASNet, Inception ResNet or ResNet-101; in `faster_rcnn` `first_stage_max_proposals: 100` and `second_stage_batch_size: 32`; masks only if you need them."}
+	besideIt         = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the card", Cost: "a look is free", Told: "If an evaluation runs beside the training on the same card, start it with `CUDA_VISIBLE_DEVICES=-1`.", Kind: "shell", Text: "nvidia-smi"}
+)

@@ -59,22 +59,6 @@ var R = program.Program{
 	Cards: slices.Concat(rCallCards, rCards),
 }
 
-// Hashcat is hashcat.
-var Hashcat = program.Program{
-	Name: "hashcat", Edits: "flags", Language: "cpp",
-	Sources:  program.Sources{"hashcat/src/usage.c": "--workload-profile --kernel-accel --backend-devices"},
-	Proofs:   []string{"hashcat (v", "Not enough allocatable device memory"},
-	Titles:   map[string]string{"lower_batch_size": "A smaller list of hashes or rules", "lower_parallel": "A lighter workload", "select_gpu": "Leave the small card out"},
-	Costs:    map[string]string{"lower_batch_size": "More runs.", "lower_parallel": "Slower.", "select_gpu": "That card's speed."},
-	Remedies: cures(cause.InOrder("close_other_apps", "lower_batch_size", "lower_parallel", "select_gpu"), cause.InOrder("lower_batch_size", "add_swap", "raise_pagefile")),
-	Steps: steps{
-		"lower_batch_size": step.Paste("text", "Split the hash file into two and run them one after another; with `-r`, a shorter rule file: hashes and rules are all copied to the card."),
-		"lower_parallel":   step.Paste("text", "Add `-w 2` (or `-w 1`) and take `-n` and `-u` out, if you set them. Memory-hard modes (scrypt, Argon2) need it per candidate at once."),
-		"select_gpu":       step.Paste("text", "Add `-d 1`: `hashcat -I` lists the devices with their memory. Integrated graphics count as devices too."),
-	},
-	Cards: hashcatCards,
-}
-
 // OpenCV is OpenCV.
 var OpenCV = program.Program{
 	Name: "opencv", Shown: "OpenCV", Work: "vision", Edits: "code", Language: "cpp",

@@ -88,7 +88,7 @@ func inScript(c *ledger.Case) bool    { return c.Near("Execution halted") }
 var (
 	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Keep sparse `Matrix` objects sparse (no `as.matrix`); nearest neighbours (`RANN::nn2`, `FNN::get.knn`) instead of `dist`; before a merge check `anyDuplicated(x$id)`; or work on blocks of rows.", Cost: "Some rewriting"}
 	rClean   = cause.Cure{Fix: "restart_session", If: when.Not(inScript), Title: "Restart R, and load only what this step needs", Told: "Without a restored .RData; end other R sessions. In the session this lists objects by size in MB, for `rm(name)`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
-	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give the job more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. What counts is the limit of the batch job (Slurm `--mem=`) or container (`--memory`), not the machine's RAM. `ulimit -v` in the job should say unlimited.", Cost: "A longer wait"}
+	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give it more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. In a batch job or container the limit of that counts (Slurm `--mem=`, `--memory`), not the machine's RAM, and `ulimit -v` should say unlimited.", Cost: "A longer wait, or money"}
 	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "Check memory limits", Ways: []cause.Way{
 		{For: "Container or batch job", Text: "raise its limit; the RAM of the machine does not count"},
 		{For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"},
@@ -177,6 +177,14 @@ var rCards = []cause.Card{
 		Sources: []string{"R/src/gnuwin32/extra.c", "https://cran.r-project.org/bin/windows/base/rw-FAQ.html"},
 	},
 	{
+		ID: "r/windows-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Reached total allocation of"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own limit on Windows[[, {limit},]] with a vector of {asked}",
+		Means:   "R before 4.2 has a limit of its own on Windows (`memory.limit()`, in MB), as large as the RAM unless it was raised[[: {limit} here]]. One vector of {asked} did not fit below it beside what the session holds.",
+		Not:     "`gc()` alone: R collects garbage before it gives up.",
+		Cures:   []cause.Cure{{Fix: "raise_memory_limit", Title: "Raise R's limit, or update R", Cost: "slow beyond the RAM", Told: "`memory.limit(size = 16000)` before the step; above the RAM it takes the page file. R 4.2 and later have no such limit. In 32 bit it ends at 4 GB: `R.version$arch` should say x86_64."}, rClean, rSmallerTypes},
+		Sources: []string{"R/src/gnuwin32/extra.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
+	},
+	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM for one vector",
 		Means:   "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",
@@ -187,18 +195,6 @@ var rCards = []cause.Card{
 }
 
 var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Read fewer columns, avoid copies", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Keep sparse matrices sparse. Otherwise in blocks of rows, or from disk with `arrow` or DuckDB.", Cost: "Some rewriting"}
-
-var hashcatCards = []cause.Card{{
-	ID: "hashcat/host", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"Insufficient memory available"}, Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused system memory (RAM), not the card's",
-	Means: "\"Insufficient memory available\" is what hashcat prints when the system refuses it RAM; the line about a device only follows from that. For each device it keeps copies of the word and hash buffers in RAM, so that several cards need several times as much.",
-	Cures: []cause.Cure{{Fix: "raise_pagefile", Title: "Windows: enlarge the page file", Told: "System, Advanced, Performance, Virtual memory: 16 to 32 GB. Linux: add as much swap.", Cost: "disk space, a restart"}, {Fix: "select_gpu", Title: "Run fewer devices in one process", Told: "`-d 1,2`, and the others in a second run.", Cost: "more than one run"}, {Fix: "close_other_apps", Title: "Close other programs", Told: "Browsers above all; RAM counts here, not VRAM.", Cost: "free"}, {Fix: "lower_batch_size"}}, Sources: []string{"hashcat/include/memory.h", "hashcat/src/memory.c"},
-}, {
-	ID: "hashcat/list", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Not enough allocatable device memory"},
-	Cause: cause.BatchTooLarge, Weight: cause.Likely,
-	Means: "Before it starts, hashcat adds up what hashes, rules and word buffers need on this device: more than is free. Hashes and rules are copied as a whole. An integrated GPU has only a small share of memory.",
-	Not:   "A smaller word list: it is read in pieces.",
-	Cures: []cause.Cure{{Fix: "close_other_apps", Title: "Close other programs on the card", Kind: "text", Text: "Close browsers and games, or run it without a desktop; `hashcat -I` shows the memory of each device.", Cost: "Free"}, {Fix: "lower_batch_size"}, {Fix: "select_gpu"}}, Sources: []string{"hashcat/src/backend.c"},
-}}
 
 // heldByOthers: what the process itself uses is a small part of what is taken.
 func heldByOthers(c *ledger.Case) bool {

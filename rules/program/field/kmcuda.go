@@ -1,4 +1,4 @@
-package science
+package field
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
