@@ -57,7 +57,7 @@ var (
 	}
 	// noGraph is for a step of a program that may only use its model.
 	noGraph = cause.Cure{
-		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, gradientsOff)), Title: "If nothing is trained: turn gradients off", Cost: "none",
+		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, cures.Freed)), Title: "If nothing is trained: turn gradients off", Cost: "none",
 		Told: "Otherwise the activations of all layers before it are kept.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 	}
 	inPieces = cause.Cure{
@@ -187,7 +187,7 @@ func manySamples(c *ledger.Case) bool { return cures.Batch(c)["batch"] != "" }
 // evaluating: a function of the reader's own that evaluates is at work, and no
 // frame turns gradients off.
 func evaluating(c *ledger.Case) bool {
-	if gradientsOff(c) {
+	if cures.Freed(c) {
 		return false
 	}
 	found := cures.Validating(c)
@@ -198,13 +198,6 @@ func evaluating(c *ledger.Case) bool {
 		found = found || f.Own && (cures.PassesValidation(f.Source) || slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function))
 	}
 	return found
-}
-
-// gradientsOff: a frame of the traceback turns them off.
-func gradientsOff(c *ledger.Case) bool {
-	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
-		return strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode")
-	})
 }
 
 // recording is scene with what a function that works in place says of gradients.

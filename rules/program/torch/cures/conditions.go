@@ -59,7 +59,14 @@ const nearbyLines = 5
 
 // Loading: weights were on their way to the card.
 func Loading(c *ledger.Case) bool {
-	return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) || CutInLoading(c)
+	return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) || CutInLoading(c) || movesModel(c)
+}
+
+// movesModel: the innermost line of the reader's own puts a model on the card,
+// whatever the command asks for afterwards.
+func movesModel(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && operation.MovesModel(*f)
 }
 
 // CutInLoading: the message has no traceback, and that of another rank, which

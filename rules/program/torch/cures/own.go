@@ -1,6 +1,8 @@
 package cures
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -46,4 +48,11 @@ var MostlyComfyUI = cause.Cure{
 	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
 	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+}
+
+// Freed: a frame of the traceback turns gradients off.
+func Freed(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return containsAny(f.Function, "decorate_context") || containsAny(f.Source, "no_grad", "inference_mode")
+	})
 }

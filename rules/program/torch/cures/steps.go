@@ -29,6 +29,9 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		"using":    "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.", "halved": Halved(c),
 	}
+	if Freed(c) {
+		out["using"], out["run"] = "one input at a time; shorten or split long inputs.", "keep"
+	}
 	wide := "the width and height of an image"
 	if out["halved"] != "" {
 		wide = "the width and height (" + out["halved"] + ")"
@@ -62,7 +65,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		out[way] = ""
 	}
 	free := ""
-	if c.Reader.Edits == "" || c.Reader.Edits == "code" {
+	if (c.Reader.Edits == "" || c.Reader.Edits == "code") && !Freed(c) {
 		free = " If nothing is trained, run it under `torch.no_grad()` as well."
 	}
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
@@ -77,7 +80,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	case other[0] == 'H' && Batch(c)["batch"] == "":
 		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
 	}
-	if !Ranked(c) && c.Reader.Edits == "code" {
+	if !Ranked(c) && c.Reader.Edits == "code" && !Freed(c) {
 		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`: without it every layer's activations are kept."
 	}
 	return out
@@ -177,7 +180,7 @@ func trainerArguments(c *ledger.Case) string {
 		if s.ID != "training" {
 			continue
 		}
-		if strings.Contains(s.Text, "--do_train") {
+		if strings.Contains(s.Text, "--do_train") && !strings.Contains(s.Text, "--do_valid") { // which scripts over knowledge graphs have
 			return "`--per_device_train_batch_size 2 --gradient_accumulation_steps 4` in place of the default 8 (older versions: `--per_gpu_train_batch_size`); shorter texts (`--block_size`, `--max_seq_length`: whichever the script has)."
 		}
 		if strings.Contains(s.Text, "TrainingArguments(") {

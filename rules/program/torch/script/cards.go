@@ -45,7 +45,7 @@ func figures(add func(c *ledger.Case, s statement, figures map[string]string)) f
 // Cures that several cards share.
 var (
 	noGradients = cause.Cure{
-		Fix: "inference_mode", Title: "Turn gradients off around that loop", Cost: "none", If: when.Not(freed),
+		Fix: "inference_mode", Title: "Turn gradients off around that loop", Cost: "none", If: when.Not(cures.Freed),
 		Told: "If that is not done yet: otherwise each part keeps the activations of all layers, too. `model.eval()` does not turn gradients off.",
 		Kind: "python", Text: "with torch.no_grad():   # around the loop\n    ...",
 	}
@@ -54,16 +54,6 @@ var (
 		Told: "The class instead of all scores (`.argmax(1)`), the best few (`.topk(5)`), 16 bit (`.half()`), or only the metric of each batch.",
 	}
 )
-
-// freed: a frame of the traceback turns gradients off.
-func freed(c *ledger.Case) bool {
-	for _, f := range ledger.Trace(c) {
-		if strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode") {
-			return true
-		}
-	}
-	return false
-}
 
 // critic: the loss is that of a discriminator.
 func critic(c *ledger.Case) bool {

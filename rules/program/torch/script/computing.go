@@ -232,7 +232,7 @@ var computing = []cause.Card{
 		Not:      "`empty_cache()` alone: it frees nothing that a variable still refers to. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Free everything before the next one", Cost: "none", Told: "Put model, optimizer and loop into one function that returns only numbers; after it:", Kind: "python", Text: "gc.collect(); torch.cuda.empty_cache()   # after each trial or fold, outside the function\nprint(torch.cuda.memory_allocated() // 2**20, \"MiB still held\")"},
-			{Fix: "restart_session", Title: "Or run each in its own process", Cost: "a start each time", Told: "All its memory is freed when it ends: a script that takes the fold or trial as its argument (`subprocess.run`)."},
+			{Fix: "restart_session", Title: "Or run each in its own process", Cost: "a start each time", Told: "All its memory is cures.Freed when it ends: a script that takes the fold or trial as its argument (`subprocess.run`)."},
 			{Fix: "lower_batch_size", Title: "If it goes back to zero: limit the size of the trials", Cost: "fewer candidates", Told: "Limit the batch size, width and length that are searched, or catch `RuntimeError` and skip the trial (Optuna: `raise optuna.TrialPruned()`)."},
 		},
 		Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://optuna.readthedocs.io/en/stable/reference/generated/optuna.TrialPruned.html"},

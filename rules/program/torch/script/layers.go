@@ -55,7 +55,7 @@ var layerCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Pass smaller batches", Cost: "slower", Told: "Print `x.shape` before that line. If the batch is a whole set, use a `DataLoader` with `batch_size=64`; else half of it[[ ({batch})]]."},
 			{Fix: "lower_context", Title: "Or shorter sequences", Cost: "no gradient beyond a window", Told: "Sort by length and cut the longest, or go through in windows and keep the state:", Kind: "python", Text: "state = None\nfor part in x.split(200, dim=1):                  # batch_first=True; otherwise dim=0\n    out, state = lstm(part, state)                # loss and backward for this window; lstm: yours\n    state = tuple(s.detach() for s in state)      # GRU: state = state.detach()"},
-			{Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, freed)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "The gates are then not kept.", Kind: "python", Text: "with torch.no_grad():\n    out = model(x)   # as in your call"},
+			{Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, cures.Freed)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "The gates are then not kept.", Kind: "python", Text: "with torch.no_grad():\n    out = model(x)   # as in your call"},
 			{Fix: "use_smaller_model", Title: "Or fewer hidden units or layers", Cost: "accuracy", Told: "Half of either takes half; a strided convolution before it shortens long signals four or eight times."},
 		},
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/nn/modules/rnn.py", "https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html"},

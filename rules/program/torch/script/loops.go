@@ -17,7 +17,7 @@ import (
 // keepsGraph is the list to which a line adds the output of a network that it
 // moves to RAM with its graph, "" for none: .cpu() keeps what made a tensor.
 func keepsGraph(c *ledger.Case) string {
-	if freed(c) {
+	if cures.Freed(c) {
 		return ""
 	}
 	for _, f := range ledger.Trace(c) {

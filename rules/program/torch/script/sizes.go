@@ -72,9 +72,17 @@ var SizeCards = append(literalCards, []cause.Card{
 // show.
 var Useless = func() map[string]func(*ledger.Case) string {
 	out := maps.Clone(allocator.Useless)
-	out["lower_batch_size"] = uselessBatch
+	out["lower_batch_size"], out["inference_mode"] = uselessBatch, uselessFreeing
 	return out
 }()
+
+// uselessFreeing says that gradients are off already.
+func uselessFreeing(c *ledger.Case) string {
+	if !cures.Freed(c) || c.Training() || !alone(c) {
+		return ""
+	}
+	return "They are off already, as the traceback shows (`decorate_context`, or the line itself)."
+}
 
 // uselessBatch says why a smaller batch cannot help: the matrix is of the whole
 // graph, too.

@@ -10,6 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -71,15 +73,15 @@ var unsizedCards = []cause.Card{{
 	Means:    "{use} runs the model forwards only.[[ {open}]] Besides, a whole image or sequence often goes in where training took crops. The message has no figures: if `nvidia-smi` shows the card full before the start, another program is the reason.",
 	Not:      "{no_settings}.",
 	Cures: []cause.Cure{
-		{Fix: "inference_mode", If: when.All(when.Not(freed), beforeNoGrad), Title: "Make the input volatile: no gradients", Cost: "none", Told: "PyTorch before 0.4 has no `torch.no_grad()`; `model.eval()` does not do it:", Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # x: what you pass to the network"},
-		{Fix: "inference_mode", If: when.All(when.Not(freed), when.Not(beforeNoGrad)), Title: "Turn gradients off", Cost: "none", Told: "`model.eval()` does not do it, nor does `volatile=True` from PyTorch 0.4 on.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
+		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), beforeNoGrad), Title: "Make the input volatile: no gradients", Cost: "none", Told: "PyTorch before 0.4 has no `torch.no_grad()`; `model.eval()` does not do it:", Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # x: what you pass to the network"},
+		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), when.Not(beforeNoGrad)), Title: "Turn gradients off", Cost: "none", Told: "`model.eval()` does not do it, nor does `volatile=True` from PyTorch 0.4 on.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
 		{Fix: "lower_resolution", If: onPictures, Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height is a quarter; batch size 1; or cut large images into tiles and merge the results on the CPU."},
 		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Batch size 1, shorter inputs; move each result to RAM (`.cpu()`)."},
 		{Fix: "kill_stale_process", Title: "See what is on the card before the start", Cost: "free", Told: "An earlier run of yours: `kill PID`.", Kind: "shell", Text: "nvidia-smi"},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
-		if out["use"], out["open"] = use(c), ""; !freed(c) {
+		if out["use"], out["open"] = use(c), ""; !cures.Freed(c) {
 			out["open"] = "Nothing in the traceback turns gradients off; if they are on, the activations of all layers are kept, several times what is needed."
 		}
 		return out
@@ -87,7 +89,7 @@ var unsizedCards = []cause.Card{{
 	Sources: []string{"https://pytorch.org/docs/stable/generated/torch.no_grad.html", "https://pytorch.org/blog/pytorch-0_4_0-migration-guide/"},
 }, {
 	ID: "pytorch/used", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.OnOneCard, cures.OwnCard, alone, func(c *ledger.Case) bool {
-		return use(c) != "" && !freed(c) && !c.Training() && !cures.LateStep(c) && !cures.QuarterOfCard(c) && !neverFits(c)
+		return use(c) != "" && !cures.Freed(c) && !c.Training() && !cures.LateStep(c) && !cures.QuarterOfCard(c) && !neverFits(c)
 	}), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory while a model was used",
 	Means:    "{use} runs the model forwards only, and nothing in the traceback turns gradients off; if they are on, the activations of all layers are kept, several times what is needed. A whole image or sequence also takes more than the crops of training.[[ {asked} was refused beside {mine} of {total}.]]",
@@ -107,6 +109,23 @@ var unsizedCards = []cause.Card{{
 	},
 	Sources: []string{"https://pytorch.org/docs/stable/generated/torch.no_grad.html", cures.MemoryFAQ},
 }, {
+	ID: "pytorch/model-without-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool { return unsized(c) && netMoved(c) != "" }, Cause: cause.LeakedProcess, Weight: cause.Strong,
+	Headline: "was refused graphics memory while the model was put on the card",
+	Means:    "`{line}` only moves the weights: no batch was there yet. So the card was nearly full before (an earlier run, another user, another notebook), or the weights alone are too large, as embeddings of very many rows may be. The message has no figures.[[ {shown}]]",
+	Not:      "A smaller batch or input: nothing was computed yet.",
+	Cures: []cause.Cure{
+		cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
+		{Fix: "fix_shape", Title: "If the card is empty: see how large the model is", Cost: "a minute", Told: "Before that line; training with Adam takes four times as much:", Kind: "python", Text: "print(sum(p.numel() for p in {model}.parameters()) * 4 / 2**30, \"GiB\")"},
+		{Fix: "use_smaller_model", Title: "If that is too much: a narrower or smaller one", Cost: "some accuracy", Told: "Half the width of an embedding is half of it; fewer layers or channels."},
+	},
+	Figures: func(c *ledger.Case) map[string]string {
+		out := shown(c)
+		out["model"] = netMoved(c)
+		out["line"] = ledger.OwnFrame(c).Source
+		return out
+	},
+	Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.MemoryFAQ},
+}, {
 	ID: "pytorch/checkpoint-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return unsized(c) && loadsUnmapped(c) }, Cause: cause.DeviceImbalance, Weight: cause.Decisive,
 	Headline: "was refused graphics memory while `torch.load` read a checkpoint",
 	Means:    "Without `map_location` every tensor goes back to the GPU that it was saved from, usually the first, whichever you chose, and beside a model that is there already. If that GPU is full, of another program or another process of this job, it fails here. The message has no figures.",
@@ -125,4 +144,15 @@ func loadsUnmapped(c *ledger.Case) bool {
 	return ok && s.says("torch.load(") && !s.says("map_location") && slices.ContainsFunc(s.below, func(f fact.Code) bool {
 		return strings.HasSuffix(strings.ReplaceAll(f.File, `\`, "/"), "torch/serialization.py")
 	})
+}
+
+// netMoved is the model that the innermost line of the reader's own puts on the
+// card, "" for another line.
+func netMoved(c *ledger.Case) string {
+	f := ledger.OwnFrame(c)
+	if f == nil || !operation.MovesModel(*f) {
+		return ""
+	}
+	at := max(strings.Index(f.Source, ".cuda("), strings.Index(f.Source, ".to("))
+	return f.Source[startOfName(f.Source, at):max(at, 0)]
 }

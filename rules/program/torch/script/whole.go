@@ -137,7 +137,7 @@ func tests(c *ledger.Case) bool {
 			return true
 		}
 	}
-	return !strings.Contains(strings.ToLower(input), "tr") && (s.evaluates() || freed(c))
+	return !strings.Contains(strings.ToLower(input), "tr") && (s.evaluates() || cures.Freed(c))
 }
 
 // namesOf are the network and its input, for sentences.
@@ -166,7 +166,7 @@ var wholeCards = []cause.Card{
 			{Fix: "lower_batch_size", If: tests, Title: "Pass it in batches, without gradients", Cost: "none", Kind: "python", Text: inParts},
 			{Fix: "stream_dataset", If: when.Not(tests), Title: "Train in batches from a DataLoader", Cost: "none: it usually learns better", Told: "Leave both tensors in RAM (no `.cuda()`); the loop takes the place of the one call:", Kind: "python", Text: "loader = DataLoader(TensorDataset({input}, {labels}), batch_size=64, shuffle=True)\nfor x, y in loader:\n    out = {net}(x.to(device))   # then loss, backward and step, as now, with y.to(device)"},
 			{Fix: "inference_mode", If: when.Not(tests), Title: "Evaluate in batches too, without gradients", Cost: "none", Kind: "python", Text: "with torch.no_grad():\n    out = torch.cat([{net}(x.to(device)).cpu() for x, _ in loader])"},
-			{Fix: "lower_context", If: when.All(tests, when.Not(freed)), Title: "Free what the training left", Cost: "none", Told: "`del loss, out` before it; the optimizer's state stays."},
+			{Fix: "lower_context", If: when.All(tests, when.Not(cures.Freed)), Title: "Free what the training left", Cost: "none", Told: "`del loss, out` before it; the optimizer's state stays."},
 			{Fix: "lower_resolution", Title: "If one batch of 1 fails as well: use a smaller sample or network", Cost: "detail, or accuracy", Told: "Then it is not the set: shorter sequences or smaller images, fewer channels."},
 		},
 		Figures: namesOf(isDataSet), Sources: []string{"https://pytorch.org/docs/stable/data.html", cures.MemoryFAQ},
@@ -191,7 +191,7 @@ var wholeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any((*ledger.Case).Training, filmed)), Title: "Compute it in overlapping patches", Cost: "hardly slower", Told: "`pip install monai`; the result is put together in RAM (volume: batch x channels x the three sides):", Kind: "python", Text: "from monai.inferers import sliding_window_inference\n\nwith torch.no_grad():\n    out = sliding_window_inference(volume, (96, 96, 96), 1, {net}, overlap=0.25, sw_device=\"cuda\", device=\"cpu\")"},
 			{Fix: "lower_resolution", If: when.All((*ledger.Case).Training, when.Not(filmed)), Title: "Train on smaller patches, batch size 1 or 2", Cost: "less surroundings in each patch", Told: "Random crops of 96 x 96 x 96 or 64 x 64 x 64 instead of whole volumes (half the side: an eighth); whole volumes only in validation, in patches."},
-			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Phase == "unknown" && !freed(c) && !filmed(c) }, Title: "If you train: use smaller patches", Cost: "less surroundings in each", Told: "Random crops of 96 x 96 x 96 or 64 x 64 x 64 instead of whole volumes; half the side is an eighth."},
+			{Fix: "lower_resolution", If: func(c *ledger.Case) bool { return c.Phase == "unknown" && !cures.Freed(c) && !filmed(c) }, Title: "If you train: use smaller patches", Cost: "less surroundings in each", Told: "Random crops of 96 x 96 x 96 or 64 x 64 x 64 instead of whole volumes; half the side is an eighth."},
 			{Fix: "lower_context", If: filmed, Title: "Take fewer frames or smaller ones", Cost: "detail", Told: "Half the frames is half, half the width and height a quarter; then batch size 1."},
 			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass: half of the activations."},
 			{Fix: "use_smaller_model", Title: "Or halve the channels of the first layers", Cost: "accuracy", Told: "They work at full size and take most; or resample the volumes to a coarser spacing."},
