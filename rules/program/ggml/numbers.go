@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
@@ -68,6 +69,9 @@ func numbers(c *ledger.Case) map[string]string {
 	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
 		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
 		open += " " + out["piece"]
+	}
+	if c.Root(fact.GGMLLimit) && onVulkan(c) {
+		out["oneBuffer"] = "Free memory is not what is short: the driver allows no single buffer that large (often 4 GiB, on some 2)."
 	}
 	if pieced(c) {
 		out["pieces"] = "It is one of several pieces of the weights; those before it were placed."
