@@ -57,7 +57,7 @@ var ggmlLines = slices.Concat(
 	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
 	on((*ggmlReader).loading, "load_tensors:"),
 	on((*ggmlReader).promptSaved, "prompt_save:"),
-	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp"),
+	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp", "StableDiffusion.NET", "stable_diffusion_cpp"),
 	on((*ggmlReader).generates, "generating image:", "sampling using"),
 	on((*ggmlReader).decodes, "- decoding "),
 	on(partOf("whisper.cpp"), "whisper_init", "whisper_model_load"),
