@@ -8,9 +8,6 @@ import (
 // ownDrafts: the model drafts with layers of its own (common/speculative.cpp).
 var ownDrafts = []string{"draft-mtp", "draft_mtp", "memory usage of MTP context"}
 
-// imageTools are llama.cpp's programs that read one image from the command line.
-var imageTools = []string{"qwen2vl-cli", "llava-cli", "minicpmv-cli", "gemma3-cli", "mtmd-cli"}
-
 // roomForImages keeps more of the GPU free in builds that fit layers and context
 // to it, and do not count the vision part.
 var roomForImages = where(fitted, does("fewer_gpu_layers", "Keep room for the vision part: `--fit-target 3072`", "text", "This build fits layers and context to the free memory without counting the vision part, and leaves 1 GiB. `--fit-target 3072` leaves 3; `-ngl` has to stay out of the command.", "a few layers run on the CPU"))
@@ -18,7 +15,7 @@ var roomForImages = where(fitted, does("fewer_gpu_layers", "Keep room for the vi
 // besideCards are about what is loaded beside a model, or after it.
 var besideCards = []cause.Card{
 	{
-		ID: "llama.cpp/image", Kinds: gpuFull, Said: images, If: when.All(plain, onGPU), Figures: besideNumbers,
+		ID: "llama.cpp/image", Kinds: gpuFull, Said: readsImage, If: when.All(plain, onGPU), Figures: besideNumbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "loaded, then ran out of memory on {gpu} while it read an image",
 		Means: "The model was loaded and running. What failed is the vision part (mmproj) at work on an image[[: {asked} was refused]]. That memory grows with the image: without flash attention in the vision part, with the square of its tokens, so half the width and height is a sixteenth.",
 		Not:   "A shorter context or fewer layers alone, if much was refused: the image's part stays as large.",
@@ -29,18 +26,6 @@ var besideCards = []cause.Card{
 			does("cpu_offload", "Keep the vision part off the GPU: `--no-mmproj-offload`", "text", "Add `--no-mmproj-offload` to your command (builds since April 2025). Text stays as fast.", "each image takes much longer"),
 		},
 		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "llama.cpp/common/fit.cpp", "https://github.com/ggml-org/llama.cpp/pull/16921", llamaThreads + "18111"},
-	},
-	{
-		ID: "llama.cpp/image-absurd", Kinds: refused, Said: imageTools, If: when.All(plain, onGPU, absurdGraph, when.Not(buffer("weights", "kv"))), Figures: numbers,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for {asked} of working memory, most likely for the image",
-		Means: "These tools read an image through the vision part (mmproj). Without flash attention there its scores grow with the square of the image's patches, and models that take any size (Qwen-VL) make one patch of each 28 x 28 pixels or less: {asked} is what a photo of many megapixels gives.",
-		Not:   "A smaller quantisation, fewer layers, a shorter context: the image's part stays as large.",
-		Cures: []cause.Cure{
-			does("lower_resolution", "Scale the image down", "text", "To about 1024 pixels on the longer side: half the width and height is a sixteenth of that buffer.", "fine print gets lost"),
-			does("upgrade_version", "Update llama.cpp, and use `llama-mtmd-cli`", "text", "Builds since November 2025 use flash attention in the vision part where the GPU has it, and have `--image-max-tokens 1024`.", "a download"),
-			does("cpu_offload", "Keep the vision part off the GPU: `--no-mmproj-offload`", "text", "Builds since April 2025. RAM then has to hold that buffer, so scale the image down as well.", "the image takes longer"),
-		},
-		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "https://github.com/ggml-org/llama.cpp/pull/16921", llamaThreads + "12586"},
 	},
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU), Figures: besideNumbers,

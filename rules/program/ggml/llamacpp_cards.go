@@ -32,8 +32,8 @@ var (
 	onGPU   = when.Not(ledger.InHost)
 	// projects: the vision projector was being loaded or run.
 	projects = []string{"clip_model_loader", "clip_init", "clip_image", "encode_image_with_clip", "mtmd_init_from_file", "alloc_compute_meta", "failed to load multimodal model", "load_hparams: projector", "mtmd_helper_eval"}
-	// images: the projector was at work on one (tools/mtmd, server "processing image").
-	images = []string{"processing image...", "encoding image", "image slice encoded", "mtmd_helper_eval", "encode_image_with_clip"}
+	// readsImage: the projector was at work on one (tools/mtmd, server "processing image").
+	readsImage = []string{"processing image...", "encoding image", "image slice encoded", "mtmd_helper_eval", "encode_image_with_clip"}
 	// loras: an adapter was being loaded (llama-adapter.cpp).
 	loras  = []string{"llama_adapter_lora_init", "llama_lora_adapter_init", "buffer for lora adapter"}
 	drafts = []string{"loading draft model", "common_speculative", "failed to load draft model", "creating draft context"}
@@ -271,7 +271,7 @@ var llamaPartCards = []cause.Card{
 // listed as free than one piece, memory as such is not what is short.
 func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
+		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(hostError), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
 		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
 		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
 		Cures: []cause.Cure{

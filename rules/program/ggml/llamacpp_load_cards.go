@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/images"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/kept"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/negative"
@@ -20,7 +21,7 @@ import (
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening, vulkanPiece}, negative.Cards, beyondCards, takenCards, kept.Cards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening, touch.HostBuffers, images.Absurd, vulkanPiece}, negative.Cards, beyondCards, takenCards, kept.Cards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")
@@ -295,7 +296,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/ggml/src/ggml-alloc.c"},
 	},
 	{
-		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
+		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(when.Any(longText, weightsOnly))), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out of memory on {gpu} while it computed",
 		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.[[ {placed}]]",
 		Cures: []cause.Cure{
@@ -307,7 +308,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 	{
-		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
+		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes, weightsOnly))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out of memory on {gpu} with a long context or prompt",
 		Means: "The model was loaded, and the GPU ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the KV cache takes a large part, and temporary buffers, which are not reserved at the start, come on top. ggml prints no size here.[[ {placed}]][[ {unset}]]",
 		Cures: []cause.Cure{
@@ -331,7 +332,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	pinnedCard,
 	{
-		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
+		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText, weightsOnly))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on {gpu} while it computed",
 		Means: "As a rule the model is loaded by then, and what failed is a temporary buffer of the computation. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load, otherwise another program took memory since.",
 		Cures: []cause.Cure{

@@ -70,9 +70,6 @@ func numbers(c *ledger.Case) map[string]string {
 		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
 		open += " " + out["piece"]
 	}
-	if c.Root(fact.GGMLLimit) && onVulkan(c) {
-		out["oneBuffer"] = "Free memory is not what is short: the driver allows no single buffer that large (often 4 GiB, on some 2)."
-	}
 	if pieced(c) {
 		out["pieces"] = "It is one of several pieces of the weights; those before it were placed."
 	}
@@ -113,6 +110,9 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 		if gb*units.GiB <= asked && max(ledger.SizeOf(c.F().Free), c.Total.Bytes, deviceSize(c)) < asked {
 			out["never"] = fmt.Sprint(gb)
 		}
+	}
+	if c.Root(fact.GGMLLimit) && onVulkan(c) {
+		out["oneBuffer"] = "Free memory is not what is short: the driver allows no single buffer that large (often 4 GiB, on some 2)."
 	}
 	out["quarter"], out["q8"] = units.Amount(asked/4), units.Amount(ledger.Proportion(asked, 17, 32))
 	switch c.Failure.Stage {
