@@ -28,7 +28,7 @@ var exllamaWeights = cause.Card{
 // weights or cache were refused.
 var exllamaOpen = cause.Card{
 	ID: "text-generation-webui/exllama-open", Kinds: torchFull, Said: []string{"ExLlamav2_HF_loader", "ExLlamav2_loader", "ExLlamav3_HF_loader", "ExLlamav3_loader"}, Unsaid: []string{"in load_gen", "in load_autosplit", "create_state_tensors", "exllamav2/cache.py", "exllamav3/cache"}, If: func(c *ledger.Case) bool { return c.Phase != "inference" && !severalSplit(c) }, Figures: exllamaSizes,
-	Cause: cause.ContextTooLong, Weight: cause.Good,
+	Cause: cause.ContextTooLong, Weight: cause.Strong,
 	Headline: "did not load: ExLlama found no room on the GPU for weights or KV cache",
 	Means:    "ExLlama puts all weights on the GPU, and the KV cache for the whole `max_seq_len`[[: {mine} of {total} was its own when {asked} more was refused]]. The last lines do not show which of the two it was.[[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] Unless you set it, `max_seq_len` was the model's own maximum before April 2025.",
 	Not:      "`load-in-4bit`, `load-in-8bit`: they are the Transformers loader's. `max_split_size_mb`: little is scattered while a model loads.",
