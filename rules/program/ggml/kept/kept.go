@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Words are those of a server that keeps prompts (tools/server/server-task.cpp,
@@ -56,6 +57,15 @@ func figures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// offSteps turn it off; ik_llama.cpp has the option, not the variable.
+func offSteps(c *ledger.Case) []step.Step {
+	variable := ", or in a container the variable `LLAMA_ARG_CACHE_RAM=0`"
+	if c.In("ik_llama.cpp") {
+		variable = ""
+	}
+	return []step.Step{{Kind: "text", Text: "Add `--cache-ram 0` to the command" + variable + "; 1024 keeps about 1 GiB of prompts. `--ctx-checkpoints 4` limits other copies in RAM."}}
+}
+
 // Cards are about a process that the system ended while it kept prompts.
 var Cards = []cause.Card{
 	{
@@ -76,7 +86,7 @@ var Cards = []cause.Card{
 		Means: "Besides weights that are not on a GPU, llama-server keeps earlier prompts in RAM to use them again. That cache {limit}; a prompt counts with its whole KV cache, and one is always kept, however long. With prompts that change it fills within some hundred requests. The log does not show how full it was at the end.",
 		Not:   "Fewer layers on the GPU: that needs more system memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Kind: "text", Text: "`--cache-ram 0`, or in a container the variable `LLAMA_ARG_CACHE_RAM=0`; 1024 keeps about 1 GiB of prompts. `--ctx-checkpoints 4` limits other copies in RAM.", Cost: again},
+			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Steps: offSteps, Cost: again},
 			{Fix: "raise_memory_limit", Title: "Or raise the limit of container or service", Kind: "text", Text: "Count what of the weights is not on a GPU, 1 to 2 GB of work, and the cache's limit on top.", Cost: "only if the machine has it"},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Kind: "text", Text: "`-fa on -ctk q8_0 -ctv q8_0` about halves each saved prompt.", Cost: "slight loss of quality"},
 		},
