@@ -104,7 +104,7 @@ func runnerRecord(line string) bool {
 func (g *ggmlReader) flag(name, value, flag string, at int) {
 	if name == "model" {
 		if !strings.Contains(value, "sha256-") {
-			g.f.Models = append(g.f.Models, fact.ModelMention{Name: value, Line: g.l.Line(at), Weight: 3})
+			g.f.Models = append(g.f.Models, fact.ModelMention{Name: strings.SplitAfter(value, ".gguf")[0], Line: g.l.Line(at), Weight: 3})
 		}
 		return
 	}

@@ -53,11 +53,11 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).koboldNamespace, "gpulayers="),
 	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),
 	// Programs.
-	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", "gpttype_load_model", "Load Text Model OK:", "Load Image Model OK:", "Could not load text model:", "Starting Kobold API on port", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
+	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", "gpttype_load_model", "Load Text Model OK:", "Load Image Model OK:", "Could not load text model:", "Starting Kobold API on port", `\koboldcpp\ggml\src\`, "Processing Prompt [", "Automatic RoPE Scaling: Using"),
 	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
 	on((*ggmlReader).loading, "load_tensors:"),
 	on((*ggmlReader).promptSaved, "prompt_save:"),
-	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp"),
+	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp", "StableDiffusion.NET", "stable_diffusion_cpp"),
 	on((*ggmlReader).generates, "generating image:", "sampling using"),
 	on((*ggmlReader).decodes, "- decoding "),
 	on(partOf("whisper.cpp"), "whisper_init", "whisper_model_load"),

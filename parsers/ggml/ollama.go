@@ -146,7 +146,7 @@ func gpuMemory(o text.Message) int {
 func ollamaRun(o text.Message) int {
 	_, rest, _ := strings.Cut(o.Log.LineText(o.At), "ollama run ")
 	words := strings.Fields(rest)
-	if i := slices.IndexFunc(words, func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 {
+	if i := slices.IndexFunc(words, func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 && !strings.Contains(" in on at it is to and or but for from with works command ", " "+words[i]+" ") {
 		name := strings.Trim(words[i], "\"'`")
 		o.Facts.Models = append(o.Facts.Models, fact.ModelMention{Name: name, Line: o.Log.Line(o.At), Weight: 3})
 		o.Facts.Programs = append(o.Facts.Programs, fact.Program{Name: "ollama", Line: o.Log.Line(o.At), Weight: 2})

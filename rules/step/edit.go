@@ -27,7 +27,7 @@ func Typed(c *ledger.Case, program string) []fact.Setting {
 	}
 	var out []fact.Setting
 	for _, s := range c.Facts.Settings {
-		if s.Line == line && line != 0 && s.Flag != "" && !strings.HasPrefix(s.Name, fact.Option) { // those repeat one
+		if s.Line == line && line != 0 && s.Flag != "" && !strings.HasPrefix(s.Name, fact.Option) && !slices.ContainsFunc(out, func(x fact.Setting) bool { return x.Flag == s.Flag && x.Value == s.Value }) { // those repeat one
 			out = append(out, s)
 		}
 	}

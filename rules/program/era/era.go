@@ -32,6 +32,7 @@ type option struct {
 const (
 	DefaultContext = "a context of 4096 unless set"
 	OneSlot        = "one request at a time unless set"
+	EngineFrees    = "gives back the input tensors of its own engine"
 	ServeCommand   = "vllm serve instead of a Python module"
 	SecondEngine   = "the V1 engine unless set"
 	PromptLimits   = "limits of images as JSON"
@@ -60,6 +61,8 @@ var options = []option{
 	{"ollama", "ollama stop", 3011, 20240917, "0.3.11"},              // cmd/cmd.go, StopHandler
 	{"ollama", "OLLAMA_KV_CACHE_TYPE", 5000, 20241204, "0.5.0"},      // 1bdab9fdb
 	{"ollama", "OLLAMA_CONTEXT_LENGTH", 5013, 20250303, "0.5.13"},    // 314573bfe
+	{"ollama", EngineFrees, 6006, 20250418, "0.6.6"},                 // f50d69125, 34c3b68fc
+	{"ollama", "LLAMA_ARG_CACHE_RAM", 30000, 20260601, "0.30"},       // llm/llama_server.go runs llama-server
 	{"ollama", DefaultContext, 6007, 20250430, "0.6.7"},              // 44b466eeb: 4096 instead of 2048
 	{"ollama", OneSlot, 10000, 20250730, "0.10"},                     // 20c3266e9: up to 4 requests at a time before
 	{"ollama", "OLLAMA_VULKAN", 12011, 20251113, "0.12.11"},          // #12931

@@ -104,7 +104,7 @@ var LocalAI = app(program.Program{
 // of each model.
 var Jan = app(program.Program{
 	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
-	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
+	Proofs: []string{"[llamacpp-router stdout]", "[llamacpp-router stderr]", "[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
 	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",
 	"lower_context":          "ui Gear beside the model: Context Size: %d",
@@ -149,7 +149,7 @@ var Llamafile = app(program.Program{
 // IkLlamaCpp is the fork ik_llama.cpp.
 var IkLlamaCpp = app(program.Program{
 	Name: "ik_llama.cpp", Shown: "ik_llama.cpp", Cards: ikCards, Work: "text-inference", Edits: "flags", Language: "cpp",
-	Proofs: []string{"ik_llama.cpp/", "HAVE_FANCY_SIMD is", "fused_moe     =", "fused_up_gate =", "ik_llama.cpp"},
+	Proofs: []string{"ik_llama.cpp/", "cache_ram_similarity:", "and stored in buffer", "HAVE_FANCY_SIMD is", "fused_moe     =", "fused_up_gate =", "ik_llama.cpp"},
 	Sources: program.Sources{
 		"ik_llama.cpp/common/common.cpp": "--fit --n-cpu-moe",
 	},

@@ -50,7 +50,7 @@ var oneModel = cause.Cure{
 }
 
 var localAICards = []cause.Card{
-	localBeside, localPython,
+	localBeside, localKept, localPython,
 	{
 		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
@@ -161,6 +161,9 @@ var gpt4AllCards = []cause.Card{
 	},
 }
 
+// janFit lets llama.cpp choose context and layers by what is free.
+var janFit = cause.Cure{Fix: "fewer_gpu_layers", Title: "Turn on Fit (auto-adjust to device memory)", Cost: "a shorter context, or a few layers on the CPU", Told: "Jan 0.8 and later, where it may be off. llama.cpp then shortens what you did not set until it fits; set no Context Size beside it.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Fit (auto-adjust to device memory) on; then start the model again"}
+
 var janCards = []cause.Card{
 	{
 		ID: "jan/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
@@ -168,6 +171,7 @@ var janCards = []cause.Card{
 		Means: "The weights fit; the KV cache for the context did not: {asked} was refused. No Context Size, or 0, means the model's own maximum, often 128k or 256k tokens.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
+			janFit,
 			{Fix: "lower_context", Title: "Lower Context Size", Cost: "shorter conversations", Kind: "ui", Text: "Gear beside the model: a lower Context Size (such as 8192); then start the model again"},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss", Told: "It takes about half as much.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0"},
 			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},

@@ -68,3 +68,9 @@ func does(fix, title, kind, text, cost string) cause.Cure {
 func told(fix, title, told, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Told: told, Steps: ggml.LlamaCpp.Steps[fix], Cost: cost}
 }
+
+// either is a cure where a condition holds.
+func either(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = holds
+	return cure
+}

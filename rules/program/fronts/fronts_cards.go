@@ -201,15 +201,31 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts), when.Not(ggml.Shared)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model. KV cache and compute buffer come on top.",
-		Not:   "A shorter context alone: it failed on the weights.",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.[[ {orLimit}]] KV cache and compute buffer come on top.", Figures: studioFigures,
+		Not: "A shorter context alone: it failed on the weights.",
 		Cures: []cause.Cure{
-			studioLayers, studioEject,
+			either(when.Not(studioVulkan), studioLayers), either(studioVulkan, studioEngine), either(studioVulkan, studioLayers), studioEject,
 			{Fix: "use_lower_quant", Title: "Use a smaller quantisation", Cost: "slight loss of quality", Told: "Discover marks the downloads that fit the card: Q4_K_M is about three quarters of a Q6_K."},
 		},
 		Sources: lmSources,
 	},
 }
+
+// studioVulkan: the engine is llama.cpp's Vulkan build, and no size is known that
+// would say whether memory or the driver's limit of one buffer refused.
+func studioVulkan(c *ledger.Case) bool { return onVulkan(c) && !above(1)(c) }
+
+func studioFigures(c *ledger.Case) map[string]string {
+	out := ggml.Numbers(c)
+	out["orLimit"] = ""
+	if studioVulkan(c) {
+		out["orLimit"] = "With the Vulkan engine it may also be one tensor above the driver's limit for a single buffer (often 4 GiB; Gemma 3n's embeddings), or graphics that share the RAM: then memory looks free."
+	}
+	return out
+}
+
+// studioEngine takes another build of llama.cpp.
+var studioEngine = cause.Cure{Fix: "upgrade_version", Title: "Try another engine: CUDA or ROCm in place of Vulkan, or another version", Cost: "a download", Told: "If it loads there with the same settings, it was Vulkan's limit and not the size of the card.", Kind: "ui", Text: "Settings, Runtime: GGUF engine; install the one for your card, or choose the version before, then load again"}
 
 // studioUnnamed is about a buffer of which LM Studio's log does not say what it
 // was for.

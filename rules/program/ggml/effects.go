@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/negative"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -204,7 +205,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 
 func shortContext(c *ledger.Case) bool {
 	n := contextOf(c)
-	return n > 0 && n <= 2048 && (ledger.GGMLRefused(c) || c.Root(fact.GGMLMetal)) && !belowZero(c)
+	return n > 0 && n <= 2048 && (ledger.GGMLRefused(c) || c.Root(fact.GGMLMetal)) && !negative.Asked(c)
 }
 
 // mmapRefused: the file itself could not be mapped. That takes address space,

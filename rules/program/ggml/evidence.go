@@ -77,6 +77,12 @@ func hostRefused(c *ledger.Case) bool { return ledger.GGMLRefused(c) && ledger.I
 func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
 func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
 func loading(c *ledger.Case) bool     { return c.Phase == "load" }
+
+// weightsOnly: it was loading, and neither cache nor working memory is listed yet.
+func weightsOnly(c *ledger.Case) bool {
+	return loading(c) && c.F().KVBuffer == nil && c.F().ComputeBuffer == nil && promptTokens(c) == 0
+}
+
 func diffuses(c *ledger.Case) bool    { return c.Says("stable-diffusion.cpp") }
 func transcribes(c *ledger.Case) bool { return c.Says("whisper.cpp") }
 

@@ -1,7 +1,6 @@
 package ggml
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +32,8 @@ var (
 	onGPU   = when.Not(ledger.InHost)
 	// projects: the vision projector was being loaded or run.
 	projects = []string{"clip_model_loader", "clip_init", "clip_image", "encode_image_with_clip", "mtmd_init_from_file", "alloc_compute_meta", "failed to load multimodal model", "load_hparams: projector", "mtmd_helper_eval"}
-	// images: the projector was at work on one (tools/mtmd, server "processing image").
-	images = []string{"processing image...", "encoding image", "image slice encoded", "mtmd_helper_eval", "encode_image_with_clip"}
+	// readsImage: the projector was at work on one (tools/mtmd, server "processing image").
+	readsImage = []string{"processing image...", "encoding image", "image slice encoded", "mtmd_helper_eval", "encode_image_with_clip"}
 	// loras: an adapter was being loaded (llama-adapter.cpp).
 	loras  = []string{"llama_adapter_lora_init", "llama_lora_adapter_init", "buffer for lora adapter"}
 	drafts = []string{"loading draft model", "common_speculative", "failed to load draft model", "creating draft context"}
@@ -111,7 +110,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: dialect.OldWords, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: numbers, Headline: "could not fit the model to the free GPU memory by itself",
-		Means: "Builds since December 2025 fit layers and context to the free memory, but change only what the command leaves open. `failed to fit params` says that they could not: most often layers or a split are set by hand[[ (here `-ngl {n_gpu_layers}`)]].[[ {asked} is the piece that was refused, not all that is missing.]]",
+		Means: "Builds since December 2025 fit layers and context to the free memory, but change only what the command leaves open. `failed to fit params` says that they could not: they give up where `-ngl`, `-ts`, `-ot`, `--cpu-moe` or `--n-cpu-moe` is set[[ (here `-ngl {n_gpu_layers}`)]], and shorten the context only where `-c` is not.[[ {asked} is the piece that was refused, not all that is missing.]]",
 		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp: `--fit on`", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
@@ -137,7 +136,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(contextFrom(32768)), when.Not(diffuses)),
+		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(scoresFill), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Figures:  numbers,
 		Headline: "was refused one buffer of {asked}: more than this Vulkan driver allows",
@@ -272,7 +271,7 @@ var llamaPartCards = []cause.Card{
 // listed as free than one piece, memory as such is not what is short.
 func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
+		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(hostError), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
 		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
 		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
 		Cures: []cause.Cure{
@@ -300,36 +299,6 @@ var metalCures = []cause.Cure{
 	smallerQuant, smallerInstead,
 	as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
 	as("close_other_apps", "Quit large programs", "free"),
-}
-
-// serverCards are about the system's memory while a server works.
-var serverCards = []cause.Card{{
-	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed: system memory ran out while it kept a prompt for later",
-	Means: "Just before, it saved a prompt[[ of {tokens} tokens, {state} ({each} per token),]] into the server's prompt cache. That cache lies in system memory (RAM) and may grow to 8 GiB unless set otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
-	Not:   "Fewer layers on the GPU: that needs more system memory.",
-	Cures: []cause.Cure{
-		does("lower_context", "Turn off the prompt cache: `--cache-ram 0`", "text", "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). `--cache-ram 2048` keeps 2 GiB of it; `--ctx-checkpoints 4` limits other copies in RAM.", "an earlier conversation is read again when it comes back"),
-		does("quantize_kv_cache", "Use an 8-bit KV cache", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves each saved prompt.", "slight loss of quality"),
-		does("add_swap", "Raise the service's limit, or add swap", "text", "If it was the service's limit: `sudo systemctl edit NAME`, under `[Service]` a higher `MemoryMax=`. Otherwise swap: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`.", "disk space; slow once it is used"),
-	},
-	Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", llamaThreads + "20509"},
-}}
-
-// promptNumbers are those of the prompt that was saved last.
-func promptNumbers(c *ledger.Case) map[string]string {
-	tokens, state := count(c, "prompt_tokens", mostTokens), int64(0)
-	if x, ok := c.Fact("prompt_state"); ok && x.Size != nil {
-		state = x.Size.Bytes
-	}
-	out := map[string]string{"tokens": grouped(tokens), "state": "", "each": "", "fits": ""}
-	if tokens > 0 && state > 0 {
-		out["state"], out["each"] = units.Amount(state), units.Amount(state/tokens)
-		if n := 8 * units.GiB / state; n > 0 && n < 100 {
-			out["fits"] = fmt.Sprint(n)
-		}
-	}
-	return out
 }
 
 // metalNumbers are those of a Mac's memory.

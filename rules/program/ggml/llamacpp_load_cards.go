@@ -11,14 +11,17 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/images"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/kept"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/negative"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening, vulkanPiece}, beyondCards, takenCards, serverCards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
+var llamaCards = slices.Concat([]cause.Card{touch.Card, touch.Opening, touch.HostBuffers, images.Absurd, vulkanPiece}, negative.Cards, beyondCards, takenCards, kept.Cards, killedCards, besideCards, llamaPartCards, pool.Cards(otherProgram), llamaLoadCards, unnamedCards, restCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close other programs that use the GPU", "text", "`{look}` or the system's monitor shows them: games, browsers, an earlier run, other AI programs.", "free")
@@ -219,7 +222,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for attention over {context} tokens",
-		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. {scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.[[ {piece}]]",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. {scores} of it is the attention matrix over the whole context, which flash attention does not store: that is off here, or this build has none for the device.[[ {piece}]][[ {oneBuffer}]]",
 		Cures: []cause.Cure{
 			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "The buffer shrinks to {rest}.", "free, where the device has it")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length.", "slower prompts"),
@@ -252,6 +255,18 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp", llamaThreads + "12817"}, Solved: 1,
 	},
 	{
+		ID: "llama.cpp/compute-now", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: dialect.NewWords, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, attentionOff))), Figures: numbers,
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
+		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. Builds of this time turn flash attention on by themselves where model and device have it; the line `Flash Attention was auto` says whether. Where it is on, this buffer grows mostly with the batch, where it is off with the context too.",
+		Cures: []cause.Cure{
+			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
+			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length.", "slower prompts"),
+			otherGPUs, where(contextWorth, told("lower_context", "Shorten the context", "It leaves room in the cache, and in this buffer where flash attention is off.", "shorter conversations")),
+			does("enable_flash_attention", "If the line says `set to disabled`: `-fa on`", "text", "If the start then says that it is not supported, the batch and the context are what is left.", "free"),
+		},
+		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "27872"},
+	},
+	{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, dialect.FlashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
 		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One this large is usually attention without flash attention, which grows with context and batch[[: with 64 heads (a 70B model) it is a context of about {tokens64} tokens, with 128 (DeepSeek V3, R1) {tokens128}]].",
@@ -261,7 +276,7 @@ var llamaLoadCards = []cause.Card{
 			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			where(batchIsEnough, told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length.", "slower prompts")),
 			{Fix: "enable_flash_attention", If: when.Not(when.Any(oldVulkan, attentionOff, batchIsEnough)), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},
-			where(contextWorth, told("lower_context", "Halve the context", "Without flash attention that halves this buffer, and the cache with it.", "shorter conversations")),
+			otherGPUs, where(contextWorth, told("lower_context", "Halve the context", "Without flash attention that halves this buffer, and the cache with it.", "shorter conversations")),
 			{Fix: "enable_flash_attention", If: when.All(batchIsEnough, when.Not(when.Any(oldVulkan, attentionOff))), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},
 			where(when.Not(batchIsEnough), told("lower_ubatch", "Lower the physical batch size too", "", "slower prompts")),
 		},
@@ -281,7 +296,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/ggml/src/ggml-alloc.c"},
 	},
 	{
-		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
+		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(when.Any(longText, weightsOnly))), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out of memory on {gpu} while it computed",
 		Means: "The model was loaded; a temporary buffer of the computation did not fit. Such buffers are not reserved at the start, so a load that just fits can fail later, usually at a long prompt. ggml prints no size here.[[ {placed}]]",
 		Cures: []cause.Cure{
@@ -293,7 +308,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 	{
-		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
+		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes, weightsOnly))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out of memory on {gpu} with a long context or prompt",
 		Means: "The model was loaded, and the GPU ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the KV cache takes a large part, and temporary buffers, which are not reserved at the start, come on top. ggml prints no size here.[[ {placed}]][[ {unset}]]",
 		Cures: []cause.Cure{
@@ -317,7 +332,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	pinnedCard,
 	{
-		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
+		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText, weightsOnly))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on {gpu} while it computed",
 		Means: "As a rule the model is loaded by then, and what failed is a temporary buffer of the computation. `{look}` right after loading tells: with less than 500 MiB free it is this program's own load, otherwise another program took memory since.",
 		Cures: []cause.Cure{
@@ -331,6 +346,11 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 }
+
+// otherGPUs moves layers off the card that failed, where there are others.
+var otherGPUs = where(func(c *ledger.Case) bool {
+	return c.F().Device != nil && c.F().Device.Value > 0 && dialect.Of(c).Kind == "shell"
+}, does("balance_split", "Give {gpu} a smaller share: `-ts`", "text", "`-ts` takes a number for each GPU, in the order of the log's list (`-ts 3,2` for two): a smaller one for {gpu}, if the others have room.", "a few trials"))
 
 // largeGraph: the compute buffer that was made takes a GiB and more.
 func largeGraph(c *ledger.Case) bool { return ledger.SizeOf(c.F().ComputeBuffer) >= units.GiB }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
@@ -109,6 +110,9 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 		if gb*units.GiB <= asked && max(ledger.SizeOf(c.F().Free), c.Total.Bytes, deviceSize(c)) < asked {
 			out["never"] = fmt.Sprint(gb)
 		}
+	}
+	if c.Root(fact.GGMLLimit) && onVulkan(c) {
+		out["oneBuffer"] = "Free memory is not what is short: the driver allows no single buffer that large (often 4 GiB, on some 2)."
 	}
 	out["quarter"], out["q8"] = units.Amount(asked/4), units.Amount(ledger.Proportion(asked, 17, 32))
 	switch c.Failure.Stage {

@@ -89,8 +89,9 @@ var restCards = []cause.Card{
 		ID: "llama.cpp/weights-refused", Kinds: ofGGML, If: when.All(onGPU, loading), Figures: numbers, Headline: "ran out of GPU memory while it loaded the model",
 		Means: "[[{asked} was refused. ]]Either the weights and what comes with them are more than the GPU has, or something is on it already, often a model that was loaded before.",
 		Cures: []cause.Cure{
+			where(LayersKnown, told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower")),
 			freeCard,
-			told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower"),
+			where(when.Not(LayersKnown), told("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower")),
 			as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"),
 			told("lower_context", "Shorten the context, if the weights alone fit", "", "shorter conversations"),
 		},

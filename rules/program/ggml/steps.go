@@ -95,6 +95,9 @@ func llamaLayers(c *ledger.Case) []step.Step {
 		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
 			return []step.Step{d.Halve()}
 		}
+		if n := ledger.IntSetting(c, "n_gpu_layers"); n > 90 && n < 100_000 {
+			return []step.Step{d.All(n)}
+		}
 		return []step.Step{d.Fewer()}
 	case softwareDevice(c):
 		return []step.Step{d.Step(c, cmp.Or(d.Settings["no_gpu"], fmt.Sprintf(d.Settings["fewer_gpu_layers"], 0)))}

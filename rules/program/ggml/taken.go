@@ -81,7 +81,7 @@ var takenCards = []cause.Card{{
 	},
 	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 }, {
-	ID: "llama.cpp/card-crammed", Kinds: refused, Unsaid: slices.Concat(projects, drafts, loras, images), If: when.All(stage("weights"), when.Not(byOllama), func(c *ledger.Case) bool { return Crammed(c) > 0 && !unified(c) && !diffuses(c) }), Figures: CrammedFigures,
+	ID: "llama.cpp/card-crammed", Kinds: refused, Unsaid: slices.Concat(projects, drafts, loras, readsImage), If: when.All(stage("weights"), when.Not(byOllama), func(c *ledger.Case) bool { return Crammed(c) > 0 && !unified(c) && !diffuses(c) }), Figures: CrammedFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: CrammedHeadline, Means: CrammedMeans,
 	Not: "A smaller quantisation, as long as something else fills the GPU.",
 	Cures: []cause.Cure{

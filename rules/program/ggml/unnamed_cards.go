@@ -10,12 +10,15 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// hostError: Vulkan said that system memory ran out, without a size.
+func hostError(c *ledger.Case) bool {
+	return c.Contains("erroroutofhostmemory") && ledger.Requested(c) == 0 && !diffuses(c)
+}
+
 // unnamedCards are about buffers of which the log does not say what they were for.
 var unnamedCards = []cause.Card{
 	{
-		ID: "llama.cpp/vulkan-host", Kinds: ofGGML, If: func(c *ledger.Case) bool {
-			return c.Contains("erroroutofhostmemory") && ledger.Requested(c) == 0 && !diffuses(c)
-		},
+		ID: "llama.cpp/vulkan-host", Kinds: ofGGML, If: hostError,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "stopped: Vulkan reports that system memory (RAM) ran out, not GPU memory",
 		Means: "`ErrorOutOfHostMemory` is Vulkan's error for system memory; a full GPU is `ErrorOutOfDeviceMemory`. On an integrated GPU the model lies in the same RAM. If much RAM is free, it is the driver or a change in the build.",
 		Not:   "A shorter context or smaller batch alone, if it failed while loading.",

@@ -10,6 +10,10 @@ import (
 )
 
 // Repositories of models that read pictures and text.
+// repoOfQwenVL are what stands in the folder of its repository: folders of models
+// have the same names.
+var repoOfQwenVL = []string{".py", "qwen-vl", "evaluation", "cookbooks"}
+
 var (
 	// LLaVA is Liu's, and what is made from it.
 	LLaVA = program.Program{
@@ -82,6 +86,7 @@ var (
 			"Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py": "max_pixels FPS_MAX_FRAMES total_pixels",
 		},
 		Proofs: []string{"qwen_vl_utils/", "qwenvl/train/", "qwenvl/data/", "qwen-vl-finetune/", "Qwen2.5-VL/", "Qwen3-VL/", "Qwen2-VL/"},
+		Beside: map[string][]string{"Qwen2.5-VL/": repoOfQwenVL, "Qwen3-VL/": repoOfQwenVL, "Qwen2-VL/": repoOfQwenVL}, // folders of models are called so, too
 		Steps: spelling{
 			"lower_batch_size":    say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`; with `--data_flatten True` a batch is one long sequence."),
 			"lower_resolution":    fewerPixels,

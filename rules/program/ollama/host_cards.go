@@ -105,10 +105,10 @@ var hostCards = []cause.Card{
 	{
 		ID: "ollama/unit-killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, If: byOllama,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was ended by Linux: system memory (RAM) ran out",
-		Means: "The kernel ended Ollama's service because RAM was full, or because the service or its container reached a limit of its own. Layers that are not on a GPU lie in RAM with their cache, for every model that is loaded. `sudo journalctl -k | grep -i constraint` tells which: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit.",
+		Means: "The kernel ended Ollama because RAM was full, or because the service or its container reached a limit of its own. Layers that are not on a GPU lie in RAM with their cache, for every model that is loaded. `LLAMA_ARG_CACHE_RAM` bounds the prompts that each keeps besides, up to 8 GiB (since 0.30). `sudo journalctl -k | grep -i constraint` tells which: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit.",
 		Not:   "Fewer layers on the GPU: they would need more RAM.",
 		Cures: []cause.Cure{
-			unload, as("use_smaller_model", "Use a smaller model", "lower quality"),
+			unload, as("use_smaller_model", "Use a smaller model", "lower quality"), either(modern, keepLess),
 			says("add_swap", "Add swap, or raise the service's limit", "If it was the whole machine, swap: `sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. A limit of the service: `MemoryMax=` with `sudo systemctl edit ollama`.", "disk space; slow once it is used"),
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "11231"},

@@ -350,7 +350,7 @@ var loadCards = []cause.Card{
 		Sources: []string{"ollama/llm/server.go", threads + "5764", threads + "11265"},
 	},
 	{
-		ID: "ollama/weights", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Figures: loadFigures,
+		ID: "ollama/weights", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), when.Not(modern)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "planned more weights for the GPU than it gave: {asked} refused",
 		Means: "Ollama asked the GPU for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "KV cache and working memory would have come on top.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
@@ -362,7 +362,7 @@ var loadCards = []cause.Card{
 		Sources: []string{"ollama/envconfig/config.go", threads + "8447", threads + "8471"}, Solved: 1,
 	},
 	{
-		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("")), Figures: loadFigures,
+		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("", "weights")), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not start the model: the GPU refused memory[[: {asked} in one piece]]",
 		Means: "Since 0.30 Ollama runs llama-server, which fits the layers to what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` that is set switches that off, and what another program takes in between is not counted.",
 		Cures: []cause.Cure{

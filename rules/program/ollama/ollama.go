@@ -29,7 +29,7 @@ var Ollama = program.Program{
 	Units:    []string{"ollama"},
 	Work:     "text-inference", Edits: "flags", Language: "go",
 	Proofs: []string{
-		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
+		"source=server.go", "source=llama_server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
 		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory", "runtime OOM detected; expiring loaded models",
 		"llama-server process has terminated", "an unknown error was encountered while running the model", "gpu VRAM usage didn't recover",
 		"memory.required.", "layers.offload=", "KvCacheType:", "/ollama/llm/", "/llm/llama.cpp/gguf/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
@@ -44,12 +44,13 @@ var Ollama = program.Program{
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
 	},
 	Steps:  steps,
-	Cards:  slices.Concat(systemCards, partCards, hostCards, loadCards, runCards),
+	Cards:  slices.Concat(keptCards, systemCards, partCards, hostCards, loadCards, runCards),
 	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Lower the prompt batch: `num_batch`", "fewer_gpu_layers": "Put fewer layers on the GPU"},
 	Costs:  map[string]string{"upgrade_version": "A download."},
 	Sources: program.Sources{
-		"ollama/cmd/cmd.go":          "--version",
-		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD OLLAMA_GPU_OVERHEAD OLLAMA_CONTEXT_LENGTH LLAMA_ARG_FIT_TARGET",
+		"ollama/cmd/cmd.go":                                        "--version",
+		"ollama/envconfig/config.go":                               "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD OLLAMA_GPU_OVERHEAD OLLAMA_CONTEXT_LENGTH LLAMA_ARG_FIT_TARGET",
+		"llama.cpp/common/arg.cpp":                                 "LLAMA_ARG_CACHE_RAM",
 		"docker/cli/docs/reference/commandline/container_stats.md": "--no-stream",
 		"rocm_smi_lib/python_smi_tools/rocm_smi.py":                "--showmeminfo",
 	},
@@ -146,6 +147,9 @@ var sizes = []size{{"qwen3:235b", 235, 142e9}, {"gpt-oss:120b", 120, 65e9}, {"ll
 func fitting(c *ledger.Case, have int64) (size, bool) {
 	now := ledger.Named(c).Parameters
 	for _, s := range sizes {
+		if now == 0 && s.params > 70 { // nothing says that the reader runs anything as large
+			continue
+		}
 		if s.bytes*11/10+units.GiB <= have && (now == 0 || s.params*1e9 < now*9/10) {
 			return s, true
 		}

@@ -33,6 +33,12 @@ func killFigures(c *ledger.Case) map[string]string {
 	if host > 0 {
 		out["inram"] = units.Amount(host)
 	}
+	out["holds"] = "RAM holds the layers that do not go to the GPU and their part of the context"
+	if host > 0 {
+		out["holds"] = "RAM holds the layers that do not go to the GPU (" + out["inram"] + " of weights) and their part of the context"
+	} else if full := ledger.Sized(c, "plan_full"); full > 0 && full == ledger.Sized(c, "plan_partial") {
+		out["holds"] = "By its plan the whole model goes to the GPU, so its layers are not what stays in RAM: look for another model, other programs and a container's limit"
+	}
 	if card > 0 && host > 0 {
 		out["both"] = units.Amount(card + host)
 	}
@@ -89,7 +95,7 @@ var partCards = []cause.Card{
 	{
 		ID: "ollama/killed", Kinds: []fact.Kind{fact.OllamaKilled}, Unsaid: unifiedWords, Figures: killFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed while it loaded: most likely system memory (RAM) ran out",
-		Means: signal9 + "RAM holds the layers that do not go to the GPU[[ ({inram} of weights)]] and their part of the context[[; {ram} of {all} was free before]].",
+		Means: signal9 + "{holds}[[; {ram} of {all} was free before]].",
 		Not:   "Fewer layers on the GPU: that moves more into RAM.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "Confirm the kill, and close programs that use RAM", "A line with `ollama` is the proof. `ollama stop NAME` unloads a model that `ollama ps` lists.", "free", killer),
@@ -122,10 +128,11 @@ var partCards = []cause.Card{
 		Sources: []string{"ollama/llm/server.go"},
 	},
 	{
-		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout},
+		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout}, Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Fair, Headline: "found no way to place the model in the memory that it saw",
 		Means: "The planner (0.11.5 to 0.24) tried smaller and smaller parts of the model on the GPU and none fitted. Another model or program holds the GPU, or the context is so long that not even the smallest part fits beside it. The lines above this one list what it tried.",
 		Cures: []cause.Cure{
+			either(manyRequests, does("lower_parallel", "Serve one request at a time", "The server makes room for {slots} requests at once, each with the whole context.", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
 			does("restart_session", "Unload other models", "`ollama stop NAME` for each model that it lists; then other programs on the GPU.", "free", look),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			says("fewer_gpu_layers", "Remove `num_gpu` if it is set", "A Modelfile, front end or request may set it.", "free"),

@@ -2,6 +2,7 @@ package textgen
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -94,7 +95,11 @@ var (
 	exllamaShorter = inExLlama("lower_context", "Shorten the context (cache length)", "", "longer chats are cut",
 		func(c *ledger.Case) string {
 			n := shorterContext(c)
-			return "max_seq_len: " + n + "\n  cache_size: " + n
+			half := ""
+			if _, ok := c.Setting("max_seq_len", "cache_size", "ctx_size"); !ok {
+				half = "   # or half of what is set now"
+			}
+			return "max_seq_len: " + n + half + "\n  cache_size: " + n
 		},
 		func(c *ledger.Case) string {
 			n := shorterContext(c)
@@ -117,6 +122,21 @@ var (
 			return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=8192, lazy=True)   # or _Q4; the length as you have it; examples/chat.py: -cq8"
 		})
 )
+
+// mixture: by its name the model is a mixture of experts ("30B-A3B", "8x7B").
+func mixture(c *ledger.Case) bool {
+	return c.Model != nil && (expertsInName.MatchString(c.Model.Name) || ledger.Named(c).Model != nil && ledger.Named(c).Model.MoE != nil)
+}
+
+var expertsInName = regexp.MustCompile(`(?i)-a\d+(?:\.\d+)?b|\dx\d+b|moe|flash-next`)
+
+// exllamaExperts computes experts on the processor, which TabbyAPI hands on to
+// ExLlamaV3 since 2026.
+var exllamaExperts = inExLlama("moe_cpu_offload", "With a mixture of experts: keep experts of some layers in RAM", "As many layers as it takes to load (999: all; the default is 0). Layers split over GPUs only, not with tensor parallelism.", "slower",
+	func(*ledger.Case) string { return "cpu_moe_offload_layers: 20" },
+	func(*ledger.Case) string {
+		return "config.infer_params.moe_cpu_offload = 20   # before the model is loaded; in the scripts: -mcl 20"
+	})
 
 // loaderV3: ExLlamaV3, whose classes have other names.
 func loaderV3(c *ledger.Case) bool { return c.Near("exllamav3/", "in split for model and cache") }
@@ -143,11 +163,11 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and KV cache together on the GPU",
-		Means:    exllamaMeans,
-		Not:      "Offloading layers to RAM: ExLlama runs on GPUs only (experts of MoE models apart).",
-		Cures:    bitsFirst(exllamaShorter, exllamaSmaller),
+		Means:    exllamaMeans + " Each layer is run once for a whole chunk while it loads, and every GPU of the split was tried: a `gpu_split` that is too small or a large `autosplit_reserve` ends like this too.",
+		Not:      "Offloading dense layers to RAM: ExLlama keeps them on GPUs.",
+		Cures:    bitsFirst(where(mixture, exllamaExperts), exllamaShorter, exllamaSmaller, where(when.Not(mixture), exllamaExperts)),
 		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
-		Sources:  []string{exllamaV3 + "model/model_ls.py", exllamaV3 + "model_init.py", tabbyConfig},
+		Sources:  []string{exllamaV3 + "model/model_ls.py", exllamaV3 + "model_init.py", tabbyConfig, "https://github.com/theroyallab/tabbyAPI/issues/475", "https://github.com/turboderp-org/exllamav3/issues/361"},
 	},
 	{
 		ID: "exllama/no-room", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
@@ -190,7 +210,7 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not make its KV cache: the GPU is full",
-		Means:    "It failed while it made the KV cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] Unless told another length, it takes the model's own maximum.",
+		Means:    "It failed while it made the KV cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] Unless told another length, it takes the model's own maximum (TabbyAPI of 2026: 4096 tokens).",
 		Not:      "Offloading to RAM: ExLlama has none.",
 		Cures:    bitsFirst(exllamaShorter, exllamaSmaller),
 		Sources:  []string{exllamaV2 + "cache.py", exllamaV2 + "model_init.py", tabbyConfig},
@@ -257,7 +277,7 @@ var exllamaCards = []cause.Card{
 		Sources: []string{exllamaV2 + "model.py", "https://github.com/turboderp-org/exllamav2/issues/166", "https://github.com/turboderp-org/exllamav2/commit/cb33b33"},
 	},
 	{
-		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py"}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
+		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py", "load_weight(", "self.load_multi("}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the GPU",
 		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own by then]]. ExLlama holds all of a model on GPUs; KV cache and scratch space come on top.",

@@ -17,7 +17,7 @@ func movesModule(c *ledger.Case) bool {
 // tooLarge is about weights that the Transformers loader moves to the GPU.
 func tooLarge(id string, phases, said []string, holds func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: torchFull, Phases: phases, Said: said, If: holds, Unsaid: []string{"_call_impl", "ExLlama_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
+		ID: id, Kinds: torchFull, Phases: phases, Said: said, If: holds, Unsaid: []string{"_call_impl", "ExLlama_loader", "ExLlamav2_loader", "ExLlamav2_HF_loader", "ExLlamav3_loader", "ExLlamav3_HF_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the GPU",
 		Means:    "The loader was moving the weights to the GPU[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",

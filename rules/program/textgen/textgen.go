@@ -248,7 +248,7 @@ func fewerLayers(c *ledger.Case) string {
 		return strconv.FormatInt(n, 10)
 	}
 	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
-	if n := step.Divided(s.Value, 2); n > 0 && n < 100 {
+	if n := step.Divided(s.Value, 2); n > 0 && n < 45 { // 90 and more stand for all
 		return strconv.Itoa(n)
 	}
 	return "20"

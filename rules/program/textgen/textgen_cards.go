@@ -197,7 +197,7 @@ var textgenLoadCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
 	},
-	exllamaWeights,
+	exllamaWeights, exllamaOpen,
 	tooLarge("text-generation-webui/transformers", []string{"load"}, nil, nil),
 	tooLarge("text-generation-webui/moved", nil, moves, movesModule),
 	{
@@ -316,6 +316,7 @@ func hostCures(fix, title, told, cost string) []cause.Cure {
 
 // textgenRunCards are about generating.
 var textgenRunCards = []cause.Card{
+	cublasCard,
 	{
 		ID: "text-generation-webui/training", Kinds: torchFull, Said: []string{"modules/training.py", `modules\training.py`, "trainer.train()"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -364,7 +365,7 @@ var textgenRunCards = []cause.Card{
 		Not:   "`load-in-4bit`: only the Transformers loader has it.",
 		Cures: []cause.Cure{
 			where(autoLayers, inTab("fewer_gpu_layers", "Leave more of the GPU free: `fit-target`", "The layers are on automatic (-1): `fit-target` is the MiB that it leaves free, 512 by default. Or a fixed number of `gpu-layers`, lower than it chose (the line `offloaded N/M layers`).", "slightly slower", flag("--fit-target", fixed("2048")))),
-			where(when.Not(autoLayers), inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; raise it again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers))),
+			where(when.Not(autoLayers), inTab("fewer_gpu_layers", "Put fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of the layers that are on it now (a number above the model's own means all of them); raise it again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers))),
 			inTab("lower_context", "If it fails on prompts: shorten the context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
 			textgenUnload,
 		},

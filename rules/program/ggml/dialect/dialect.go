@@ -198,6 +198,11 @@ func (d Dialect) Fewer() step.Step {
 	return step.Step{Kind: "text", Text: "Lower " + d.Layers + " by 2 to 4. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
 }
 
+// All says how to lower a number that is above that of any model's layers.
+func (d Dialect) All(n int) step.Step {
+	return step.Step{Kind: "text", Text: fmt.Sprintf("%d stands for all layers, so a little less changes nothing: set %s 2 to 4 below the M of `offloaded N/M layers to GPU` in the load lines.", n, d.Layers)}
+}
+
 // FlashOn reports that flash attention was on already.
 func FlashOn(c *ledger.Case) bool {
 	s, ok := c.Setting("flash_attn")

@@ -23,7 +23,7 @@ var Card = cause.Card{
 	Not:   "A smaller model, a shorter context or fewer layers: nothing was loaded yet.",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "An earlier run that did not end, another model server, a game.", Cost: "what it had not saved"},
-		{Fix: "select_gpu", Title: "With several GPUs: use one that is free", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1   # the number of a free GPU in nvidia-smi", Cost: "only where there is another"},
+		{Fix: "select_gpu", Title: "With several GPUs: use one that is free", Own: true, Told: "The number is the one of a free GPU in `nvidia-smi`.", Cost: "only where there is another"},
 		{Fix: "cpu_offload", Title: "Run on the CPU for now", Told: "`CUDA_VISIBLE_DEVICES=-1` before the start hides the GPU, and the CPU computes.", Cost: "slow"},
 	},
 	Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
