@@ -108,7 +108,7 @@ func readTPUCompile(m text.Message) int {
 	x.Figures.Desired = k.SizeIn("used", k.Lower("usedunit"))
 	x.Figures.Total = k.SizeIn("limit", k.Lower("limitunit"))
 	x.Figures.Limit = x.Figures.Total
-	if x.Framework == "tensorflow" {
+	if x.Framework == "tensorflow" && m.Mentions("train") {
 		x.Phase = "training" // its TPU jobs are
 	}
 	square(m)

@@ -40,7 +40,7 @@ var (
 	// of all in the process, of which the pool is part.
 	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)(?:.{0,260}?flags_fraction_of_gpu_memory_to_useis(?<utilization>0\.\d{1,4})now)?`)
 	// ethminer prints the card, then the DAG with its cache, then the refusal.
-	minerPattern = text.NewPattern(`memory:(?<total>SIZE).{0,500}?generatingdag\+light:(?<requested>SIZE).{0,200}?outofmemory`)
+	minerPattern = text.NewPattern(`memory:(?<total>SIZE).{0,300}?generatingdag\+light:(?<requested>SIZE).{0,200}?outofmemory`)
 	// Fluid of 2018: "enforce allocating <= available failed, 10513462067 > 1369702144", its whole share.
 	paddleChunk = text.NewPattern(`availablefailed,(?<requested_bytes>\d{1,18})(?:>|\\u003e)(?<free_bytes>\d{1,18})`)
 	// CANN's driver: "halMemAlloc failed:size=419430400(bytes), type=0, ..., device_id=1, ErrCode=207001,

@@ -44,7 +44,7 @@ var floors = [][]string{
 	{"rules/program"},
 	{"rules/program/server/stage", "rules/program/server/launch", "rules/program/server/parts"},
 	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/webui/addon", "rules/program/array/calls"},
-	{"rules/program/era", "rules/program/engine/mlc"},
+	{"rules/program/era", "rules/program/engine/mlc", "rules/program/engine/cards"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/wording", "rules/program/compilers", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room", "rules/program/host/lowmem", "rules/program/host/systemd", "rules/program/host/oomd", "rules/program/host/kinds", "rules/program/host/platforms"},
 	{"rules/program/torch/cures", "rules/program/ggml/pool", "rules/program/server/vllm", "rules/program/ggml/load"},
 	{"rules/program/torch/rest", "rules/program/torch/tuning", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script", "rules/program/ggml/touch", "rules/program/ggml/kept", "rules/program/ggml/images", "rules/program/ggml/negative"},

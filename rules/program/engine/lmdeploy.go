@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/engine/mlc"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -45,7 +46,7 @@ var LMDeploy = program.Program{
 		"lower_mem_fraction": lmdeployServer.Adds(launch.To("cache_max_entry_count", "0.4")),
 		"lower_context":      lmdeployServer.Adds(launch.AtMost("session_len", 4096)),
 		"lower_batch_size":   lmdeployServer.Adds(launch.AtMost("max_batch_size", 16)),
-		"multi_gpu":          lmdeployServer.Adds(launch.Whole("tp", CardsFor("tp"))),
+		"multi_gpu":          lmdeployServer.Adds(launch.Whole("tp", cards.For("tp"))),
 		"quantize_kv_cache":  lmdeployServer.Adds(launch.To("quant_policy", "8")),
 		"use_lower_quant":    shell("lmdeploy lite auto_awq MODEL --work-dir model-4bit\nlmdeploy serve api_server model-4bit --model-format awq"),
 	},

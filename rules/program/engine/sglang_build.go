@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 )
 
 // sglangStored are weights that are small on disk already.
@@ -16,15 +17,6 @@ var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while
 func sglangBuilds(c *ledger.Case) bool {
 	frames := ledger.Trace(c)
 	return sglangLoading(c) && len(frames) > 0 && strings.HasSuffix(frames[len(frames)-1].File, "torch/utils/_device.py")
-}
-
-// Quantises is what SGLang is told to quantise to, "" for nothing.
-func Quantises(c *ledger.Case) string {
-	s, ok := c.Setting("quantization")
-	if value := strings.Trim(s.Value, "'\""); ok && value != "None" {
-		return value
-	}
-	return ""
 }
 
 // onlineQuant says that a quantisation which is on already does not help a load,
@@ -37,8 +29,12 @@ func onlineQuant(c *ledger.Case) map[string]string {
 		}
 		return out
 	}
-	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
+	if cards.Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
 		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
 	}
 	return nil
+}
+
+func sglangQuantised(c *ledger.Case) bool {
+	return cards.Quantises(c) != "" || ledger.Quantised(c) != ""
 }

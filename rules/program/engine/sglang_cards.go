@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -292,7 +293,7 @@ var sglangStartCards = []cause.Card{
 		Headline: "did not start: the weights do not fit on the card",
 		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and KV cache and CUDA graphs are still to come.[[ {online}]]", Figures: onlineQuant,
 		Not:     "`--mem-fraction-static`, `--context-length`: neither has an effect while weights load.",
-		Cures:   []cause.Cure{sglangQuant, sglangSplit, where(MostStays, as("cpu_offload", "Keep a part in system memory", "", "much slower"))},
+		Cures:   []cause.Cure{sglangQuant, sglangSplit, where(cards.MostStays, as("cpu_offload", "Keep a part in system memory", "", "much slower"))},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
 	{

@@ -76,5 +76,3 @@ func farShort(c *ledger.Case) bool {
 func sglangMaybeLoad(c *ledger.Case) bool {
 	return sglangLoading(c) && c.Slack.Has() && c.Slack.Bytes < 128*units.MiB
 }
-
-func sglangQuantised(c *ledger.Case) bool { return Quantises(c) != "" || ledger.Quantised(c) != "" }

@@ -20,7 +20,7 @@ var TensorRTLLM = program.Program{
 	Commands: []string{"trtllm-serve"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/", "trtllm-build --", "Serially build TensorRT engines", "Parallelly build TensorRT engines"},
-	Cards:  slices.Concat([]cause.Card{parts.Benchmark, parts.BuildKilled, trtBuffers}, trtCards, trtEngineCards),
+	Cards:  slices.Concat([]cause.Card{parts.Benchmark, parts.BuildKilled, parts.Buffers}, trtCards, trtEngineCards),
 	Sources: program.Sources{
 		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--free_gpu_memory_fraction --max_batch_size --max_num_tokens --max_seq_len --tp_size",
 		"TensorRT-LLM/tensorrt_llm/commands/build.py": "--gather_context_logits --max_beam_width --max_input_len --use_paged_context_fmha", "TensorRT-LLM/benchmarks/python/benchmark.py": "--enable_fp8 --fp8_kv_cache --input_output_len --max_output_len",

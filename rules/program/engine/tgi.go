@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -54,9 +55,9 @@ var TGI = program.Program{
 		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures, If: when.Not(when.Any(tgiQuantised, tgiLongTrial, tgiCapture))}, {Fix: "multi_gpu", Fit: cause.Helps, If: when.Not(tgiLongTrial)}, {Fix: "use_smaller_model", Fit: cause.Helps, If: when.Not(when.Any(tgiLongTrial, tgiCapture))}},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
-		"multi_gpu": EffectOfCards("num_shard"),
+		"multi_gpu": cards.Effect("num_shard"),
 		// In the warm-up every piece of a layer is linear in the tokens.
-		"lower_max_batched_tokens": TokensUnless(func(c *ledger.Case) bool {
+		"lower_max_batched_tokens": cards.TokensUnless(func(c *ledger.Case) bool {
 			return c.Phase != "warmup" || tgiTotal(c)
 		}),
 	},
@@ -65,7 +66,7 @@ var TGI = program.Program{
 			if tgiTotal(c) {
 				return tgiServer.Adds(launch.Divided("max_batch_total_tokens", 0, launch.Half))(c)
 			}
-			prefill := launch.Divided("max_batch_prefill_tokens", 4096, TokensDivisor)
+			prefill := launch.Divided("max_batch_prefill_tokens", 4096, cards.TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).Value)
 			input, total := tgiLimits(c, n)
 			return tgiServer.Adds(prefill, launch.To(inputLimit(c), strconv.Itoa(input)), launch.To("max_total_tokens", strconv.Itoa(total)))(c)
@@ -73,7 +74,7 @@ var TGI = program.Program{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return tgiServer.Adds(launch.To(inputLimit(c), "1024"), launch.To("max_total_tokens", "2048"))(c)
 		},
-		"multi_gpu":         tgiServer.Adds(launch.Whole("num_shard", CardsFor("num_shard"))),
+		"multi_gpu":         tgiServer.Adds(launch.Whole("num_shard", cards.For("num_shard"))),
 		"use_lower_quant":   tgiServer.Adds(launch.From("quantize", era.Either("tgi", "bitsandbytes-nf4", "bitsandbytes", "bitsandbytes-nf4"))),
 		"quantize_kv_cache": tgiServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
 		"enforce_eager":     tgiServer.Adds(launch.To("cuda_graphs", "0")),

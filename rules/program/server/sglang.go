@@ -15,6 +15,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
@@ -30,7 +31,7 @@ var SGLang = program.Program{
 	Commands: []string{"sglang.launch_server"},
 	Units:    []string{"sglang"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: append(slices.Concat([]cause.Card{parts.PrefillGraphs}, engine.SGLangCards), engine.CompilerKilled("sglang")),
+	Cards: append(slices.Concat([]cause.Card{parts.PrefillGraphs}, engine.SGLangCards), parts.CompilerKilled("sglang")),
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size --attention-backend --torchao-config --load-format --disable-radix-cache --enable-hierarchical-cache --disable-piecewise-cuda-graph --enable-piecewise-cuda-graph --enable-symm-mem" +
@@ -90,20 +91,20 @@ var SGLang = program.Program{
 		"raise_mem_fraction":       sglangServer.Adds(launch.Hundredths("mem_fraction_static", raisedFraction)),
 		"lower_mem_fraction":       sglangShare.relative(sglangServer.Adds(launch.Hundredths("mem_fraction_static", sglangShare.lowered))),
 		"lower_max_num_seqs":       sglangServer.Adds(launch.Divided("max_running_requests", 64, launch.Half)),
-		"lower_max_batched_tokens": sglangServer.Adds(launch.Divided("chunked_prefill_size", 4096, engine.TokensDivisor)),
+		"lower_max_batched_tokens": sglangServer.Adds(launch.Divided("chunked_prefill_size", 4096, cards.TokensDivisor)),
 		"lower_context":            sglangServer.Adds(launch.Divided("context_length", 16384, launch.Half)),
 		"enforce_eager":            launch.After("text", "Since June 2026 the option is --cuda-graph-max-bs-decode. Capture graphs for small batches only; --disable-cuda-graph turns them off:", sglangServer.Adds(launch.To("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
-		"cpu_offload":              sglangServer.Adds(launch.Whole("cpu_offload_gb", engine.Offloaded)),
-		"multi_gpu":                sglangServer.Adds(launch.Whole("tp_size", engine.CardsFor("tp_size"))),
+		"cpu_offload":              sglangServer.Adds(launch.Whole("cpu_offload_gb", cards.Offloaded)),
+		"multi_gpu":                sglangServer.Adds(launch.Whole("tp_size", cards.For("tp_size"))),
 		"use_lower_quant":          sglangWeights,
 		"upgrade_version":          step.Paste("shell", "pip install -U sglang"),
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		"raise_mem_fraction":       effectFraction,
-		"multi_gpu":                engine.EffectOfCards("tp_size"),
+		"multi_gpu":                cards.Effect("tp_size"),
 		"lower_mem_fraction":       sglangShare.smaller,
-		"lower_max_batched_tokens": engine.TokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
+		"lower_max_batched_tokens": cards.TokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *ledger.Case) string{
@@ -187,7 +188,7 @@ var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Code: code.St
 // 16 bit first (sgl-project/sglang#17945).
 func sglangWeights(c *ledger.Case) []step.Step {
 	const take = "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co."
-	switch set, format := engine.Quantises(c), ledger.Quantised(c); {
+	switch set, format := cards.Quantises(c), ledger.Quantised(c); {
 	case format != "" && !strings.Contains(format, "8"):
 		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: take the next smaller model of its family."}}
 	case format != "":

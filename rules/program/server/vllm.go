@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/parts"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -60,7 +61,7 @@ var VLLM = program.Program{
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
-	Cards:    slices.Concat(engine.VLLMEarlyCards, vllmCards, engine.VLLMBareCards, []cause.Card{engine.CompilerKilled("vllm")}),
+	Cards:    slices.Concat(engine.VLLMEarlyCards, vllmCards, engine.VLLMBareCards, []cause.Card{parts.CompilerKilled("vllm")}),
 }
 
 var (

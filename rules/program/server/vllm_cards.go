@@ -15,7 +15,7 @@ import (
 const vllmThreads = "https://github.com/vllm-project/vllm/"
 
 // vllmCards are vLLM's: its checks at start, then allocations by what was done.
-var vllmCards = slices.Concat(vllm.Around, vllmOpenCards, vllmCheckCards, vllmMetalCards, vllmCPUCards, vllmCacheCards, vllmLoadCards, []cause.Card{crowdedCache}, vllmRunCards)
+var vllmCards = slices.Concat(vllm.Around, vllmOpenCards, vllmCheckCards, vllm.MetalCards(noCacheFigures), vllmCPUCards, vllmCacheCards, vllmLoadCards, []cause.Card{crowdedCache}, vllmRunCards)
 
 // vllmCheckCards are about refusals before anything is loaded, and kills.
 var vllmCheckCards = []cause.Card{

@@ -10,7 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
@@ -105,7 +105,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 // would take where the name tells its size.
 func fewerBits(c *ledger.Case) string {
 	const search = "search its name with that ending on huggingface.co."
-	format := cmp.Or(ledger.Quantised(c), engine.FormatInFrames(c))
+	format := cmp.Or(ledger.Quantised(c), cards.FormatInFrames(c))
 	sized := ""
 	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {
 		sized = " (4 bit: about " + units.Amount(w) + ")"

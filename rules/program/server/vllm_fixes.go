@@ -11,7 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
@@ -40,7 +40,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"quantize_kv_cache":            vllm.Server.Sets(launch.To("kv_cache_dtype", "fp8"), launch.From("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
 	"enforce_eager":                vllm.Server.Sets(launch.To("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllm.Server.Sets(launch.Whole("max_num_seqs", fewerSequences)),
-	"lower_max_batched_tokens":     vllm.Server.Sets(launch.Divided("max_num_batched_tokens", 4096, engine.TokensDivisor), vllm.Chunks),
+	"lower_max_batched_tokens":     vllm.Server.Sets(launch.Divided("max_num_batched_tokens", 4096, cards.TokensDivisor), vllm.Chunks),
 	"multi_gpu":                    vllm.Server.Sets(launch.Whole("tensor_parallel_size", vllm.CardsFor)),
 	"cpu_offload":                  vllm.Server.Sets(launch.Whole("cpu_offload_gb", vllm.Offloaded)),
 	"use_lower_quant": launch.After("text", "Take an AWQ, GPTQ or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
@@ -60,7 +60,7 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 	"quantize_kv_cache":            effectHalfCache,
 	"multi_gpu":                    effectTwiceCards,
 	"lower_max_num_seqs":           effectFewerSequences,
-	"lower_max_batched_tokens":     engine.TokensUnless(when.Any(samplesRows, capturing)), // rows of the sampler are not linear in them
+	"lower_max_batched_tokens":     cards.TokensUnless(when.Any(samplesRows, capturing)), // rows of the sampler are not linear in them
 	"use_lower_quant":              effectQuantForCache,
 	"kill_stale_process":           effectFreeCard,
 	"close_other_apps":             effectFreeCard,

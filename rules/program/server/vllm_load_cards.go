@@ -8,7 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
@@ -196,5 +196,5 @@ func loadFigures(c *ledger.Case) map[string]string {
 // cards; experts were refused by it for long, other cards need builds of their
 // own, and what is quantised already stays as it is.
 func noConversion(c *ledger.Case) bool {
-	return when.Set("quantization", "")(c) || c.Backend != "cuda" && c.Backend != "" || era.Lacks(c, "vllm", "--quantization bitsandbytes") || cmp.Or(ledger.Quantised(c), engine.FormatInFrames(c)) != "" || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "fused_moe") })
+	return when.Set("quantization", "")(c) || c.Backend != "cuda" && c.Backend != "" || era.Lacks(c, "vllm", "--quantization bitsandbytes") || cmp.Or(ledger.Quantised(c), cards.FormatInFrames(c)) != "" || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "fused_moe") })
 }

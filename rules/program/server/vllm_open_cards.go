@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -50,19 +49,6 @@ var vllmOpenCards = []cause.Card{
 		Sources: []string{"vllm/worker/worker.py", "vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/nccl-teardown", Kinds: []fact.Kind{fact.NCCLAlloc}, Said: []string{"in destroy_model_parallel", "in destroy_process_group", "_TP.destroy()"}, If: stage.OnCard, Figures: vllmFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "was shutting down when NCCL found the card full: the first error stands above",
-		Means:    "The traceback is in `destroy_model_parallel`: a worker was taking its groups down, which it does after something else has failed. That a full card stops NCCL even there is a consequence. The first error of any worker, further up, is the one to cure, most likely an out-of-memory error of the trial run, of CUDA graphs or of a request.",
-		Not:      "NCCL's own settings (`NCCL_DEBUG` shows more lines, no more room).",
-		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Find the first error", Told: "LOG is the whole output, from the start of the server:", Kind: "shell", Text: "grep -n -m5 -E 'OutOfMemoryError|out of memory|ValueError' LOG", Cost: "free"},
-			lessShare("If it came after the KV cache (`GPU KV cache size` above it), lower `gpu_memory_utilization`", tooShortThen),
-			vllm.Flags("lower_max_batched_tokens", "If it came before, shrink the trial run", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "16")),
-		},
-		Sources: []string{"vllm/v1/executor/multiproc_executor.py", "vllm/distributed/parallel_state.py", vllmThreads + "issues/18446"},
-	},
-	{
 		ID: "vllm/vision-open", Kinds: onCard, Phases: []string{"unknown"}, Said: append([]string{"get_input_embeddings_v0"}, visionEncoder...), If: when.All(stage.OnCard, when.Not(stage.CacheTaken)), Figures: vllmFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the model's vision encoder",
@@ -75,7 +61,7 @@ var vllmOpenCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/qwen2_5_vl.py", vllmThreads + "issues/18550"},
 	},
 	{
-		ID: "vllm/cached-open", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(stage.OnCard, when.Not(stage.LoadingWeights), lightByName), Figures: openFigures,
+		ID: "vllm/cached-open", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(stage.OnCard, when.Not(stage.LoadingWeights), vllm.LightByName), Figures: openFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, most likely after its KV cache was allocated",
 		Means:    "By the model's name its weights are about {light}; PyTorch holds {live}. So most of that is KV cache, unless the trial run at start took it, and what failed came later: {later}. Such work has only what lies outside vLLM's share ({from})[[: {asked} was wanted, {short} more than was left]].",
@@ -104,24 +90,6 @@ var vllmOpenCards = []cause.Card{
 	},
 }
 
-// lightByName: by its name the model's weights are less than half of what PyTorch
-// holds on a full card, so that the KV cache must be most of the rest.
-func lightByName(c *ledger.Case) bool {
-	held, total := ledger.SizeOf(c.F().Allocated), ledger.SizeOf(c.F().Total)
-	w, ok := lightWeights(c)
-	return ok && total > 0 && held*5 > total*4 && w*2 < held && !strings.Contains(c.Reader.Work, "training") && c.Signal("training") == nil
-}
-
-// lightWeights are those on each card, by the model's name: at 16 bit where nothing
-// says otherwise.
-func lightWeights(c *ledger.Case) (int64, bool) {
-	w, ok := vllm.Weights(c)
-	if !ok {
-		w, ok = ledger.WeightsIn(c, "")
-	}
-	return w / int64(max(1, ledger.IntSetting(c, "tensor_parallel_size"))) / vllm.Stages(c), ok && w > 0
-}
-
 // sizedFigures say that others and the share are together more than the card.
 func sizedFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
@@ -146,7 +114,7 @@ func stageFigures(c *ledger.Case) map[string]string {
 
 func openFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
-	w, _ := lightWeights(c)
+	w, _ := vllm.LightWeights(c)
 	out["light"], out["live"], out["later"] = units.Amount(w), units.Amount(ledger.SizeOf(c.F().Allocated)), "CUDA graphs, or a request"
 	if when.Set("enforce_eager", "True")(c) {
 		out["later"] = "a request, since CUDA graphs are turned off"

@@ -21,7 +21,7 @@ var noRoomForCache = []fact.Kind{fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCac
 
 // Around are cards about what is around vLLM: what else its process, its card and
 // the computer's memory hold.
-var Around = slices.Concat(refusedFirst, []cause.Card{refusedRoomy, indexer}, trialCards, besideCards, ramCards, swapCards, []cause.Card{
+var Around = slices.Concat(refusedFirst, []cause.Card{refusedRoomy, indexer, teardown}, trialCards, besideCards, ramCards, swapCards, []cause.Card{
 	{
 		ID: "vllm/fallback", Kinds: onCard, If: when.All(stage.OnCard, stage.LoadingWeights), Said: []string{"has no vLLM implementation, falling back"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: figures,

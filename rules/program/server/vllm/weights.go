@@ -7,7 +7,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 )
@@ -16,8 +16,8 @@ import (
 // that they are converted while they load.
 func Weights(c *ledger.Case) (int64, bool) {
 	w, ok := ledger.WeightsIn(c, "")
-	switch framed := engine.FormatInFrames(c); {
-	case ledger.Named(c).Format == "" && (engine.PublishedSmall(c) != "" || framed != ""):
+	switch framed := cards.FormatInFrames(c); {
+	case ledger.Named(c).Format == "" && (cards.PublishedSmall(c) != "" || framed != ""):
 		return 0, false
 	case ledger.Named(c).Format == "":
 		w, ok = ledger.WeightsIn(c, "bf16")

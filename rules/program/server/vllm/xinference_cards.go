@@ -25,8 +25,21 @@ func Listed(c *ledger.Case) map[string]string {
 	return map[string]string{"listed": "The message lists " + strings.Join(list[:min(len(list), 3)], ", ") + "."}
 }
 
-// XinferenceCards are about vLLM as Xinference's engine.
+// XinferenceCards are about images under Xinference, and vLLM as its engine.
 var XinferenceCards = []cause.Card{{
+	ID: "xinference/pictures", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("xinference") && !c.In("vllm") && c.Phase != "load" },
+	Said:  []string{"model id: qwen-vl", "model id: qwen2-vl", "model id: qwen2.5-vl", "model id: qwen3-vl", "model id: internvl", "model id: minicpm-v", "model id: glm-4v", "model id: glm-4.1v", "model id: deepseek-vl", "model id: ovis"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "ran out of graphics memory on a request: most likely its image was too large",
+	Means:    "The model by its name reads images, and it was loaded when the request came[[: {mine} of {total} was its own, {asked} more was wanted]]. In its image encoder memory grows with the square of an image's pixels where attention is not fused, and every image of the conversation counts.",
+	Not:      "A shorter answer: images are encoded before the first word.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Send a smaller image, or limit its size at launch", Told: "Half the width and height is a quarter of the pixels. For Qwen-VL and similar models on the Transformers engine an additional launch parameter limits it; Xinference 1.5.0 (April 2025) and later limit it to about a million pixels by themselves:", Kind: "config", Text: "--max_pixels 401408", Cost: "fine detail"},
+		{Fix: "upgrade_version", Title: "Or launch it on the vLLM engine", Told: "`--model-engine vLLM`: it has fused attention for images, and a fixed KV cache. It takes most of the card: `--gpu_memory_utilization 0.9` less what other models hold.", Cost: "a start with other limits"},
+		{Fix: "use_lower_quant", Cost: "slight loss of quality"},
+	},
+	Sources: []string{"xinference/model/llm/transformers/multimodal/qwen2_vl.py", "xinference/deploy/cmdline.py", "https://github.com/xorbitsai/inference/pull/3242", "https://github.com/xorbitsai/inference/issues/3230"}, Solved: 1,
+}, {
 	ID: "xinference/crowded-request", Kinds: onCard, Said: []string{"Model actor is out of memory"}, Figures: Listed,
 	If: func(c *ledger.Case) bool {
 		return c.In("xinference") && !c.In("vllm") && c.Asked.Has() && c.Mine.Has() && c.Others.Has() && c.Others.Bytes > units.GiB

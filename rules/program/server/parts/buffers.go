@@ -1,4 +1,4 @@
-package engine
+package parts
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -7,10 +7,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// trtBuffers is about an engine whose working memory, which its runtime prints, is a
+// Buffers is about an engine whose working memory, which its runtime prints, is a
 // large part of what it takes: it is planned when the engine is built
 // (docs/source/reference/memory.md).
-var trtBuffers = cause.Card{
+var Buffers = cause.Card{
 	ID: "tensorrt-llm/buffers", Kinds: []fact.Kind{fact.TRTRuntime, fact.TRTCacheTooSmall}, If: largeBuffers, Figures: bufferFigures,
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "was refused graphics memory beside {buffers} of working memory that its engine plans",
@@ -23,7 +23,7 @@ var trtBuffers = cause.Card{
 		}, Cost: "fewer tokens at a time"},
 		{Fix: "lower_context", Title: "If it was built with `--gather_context_logits`, leave that out", Told: "It keeps a score of every word for each token of a prompt, which no buffer is planned for.", Cost: "no scores of prompts"},
 	},
-	Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/docs/source/reference/memory.md", trtIssues + "3636", "https://github.com/triton-inference-server/tensorrtllm_backend/blob/main/docs/multimodal.md"},
+	Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/docs/source/reference/memory.md", "https://github.com/NVIDIA/TensorRT-LLM/issues/3636", "https://github.com/triton-inference-server/tensorrtllm_backend/blob/main/docs/multimodal.md"},
 }
 
 // largeBuffers: the working memory is more than a fifth of the card, or than the

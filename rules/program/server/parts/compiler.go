@@ -1,4 +1,4 @@
-package engine
+package parts
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"

@@ -1,8 +1,6 @@
-package engine
+package cards
 
 import (
-	"strings"
-
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -35,17 +33,4 @@ func TokensUnless(other func(c *ledger.Case) bool) func(c *ledger.Case) *effect.
 		}
 		return fewerTokens(c)
 	}
-}
-
-// FormatInFrames is the format of the weights by vLLM's own file for it.
-func FormatInFrames(c *ledger.Case) string {
-	for i := range c.Facts.Code {
-		_, file, _ := strings.Cut(c.Facts.Code[i].File, "layers/quantization/")
-		for _, format := range []string{"mxfp4", "awq", "gptq", "fp8"} {
-			if strings.HasPrefix(file, format) {
-				return format
-			}
-		}
-	}
-	return ""
 }

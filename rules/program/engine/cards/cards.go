@@ -1,4 +1,6 @@
-package engine
+// Package cards computes what servers are told to set: over how many cards to split
+// a model, by how much to divide the tokens of a step.
+package cards
 
 import (
 	"fmt"
@@ -35,14 +37,15 @@ func named(c *ledger.Case) (int64, bool) {
 		return 0, false
 	}
 	format := z.Format
-	switch set := strings.ToLower(setting(c, "quantize")); {
+	set, _ := c.Setting("quantize") // TGI's
+	switch to := strings.ToLower(set.Value); {
 	case ledger.Named(c).Format != "":
 	case PublishedSmall(c) != "":
 		format = PublishedSmall(c)
-	case tgiQuantised(c):
-		format = "awq-int4"
-	case set != "" && set != "none": // the others of TGI's
+	case strings.Contains(to, "eetq"), strings.Contains(to, "fp8"), strings.HasSuffix(strings.Trim(to, "()"), "bitsandbytes"):
 		format = "fp8"
+	case to != "" && to != "none":
+		format = "awq-int4"
 	}
 	w, known := ledger.WeightsIn(c, format)
 	return w, known && w > 0
@@ -51,9 +54,9 @@ func named(c *ledger.Case) (int64, bool) {
 // mostCards is how many cards servers split the matrices of a model over.
 const mostCards = 64
 
-// CardsFor is on how many cards to split a model that did not load: twice as many
+// For is on how many cards to split a model that did not load: twice as many
 // as the option says, or as many as its weights need.
-func CardsFor(option string) func(c *ledger.Case) int {
+func For(option string) func(c *ledger.Case) int {
 	return func(c *ledger.Case) int {
 		var n int
 		_, _ = fmt.Sscan(launch.Doubled(option)(c).Value, &n)
@@ -65,15 +68,15 @@ func CardsFor(option string) func(c *ledger.Case) int {
 	}
 }
 
-// EffectOfCards is what each of so many cards holds.
-func EffectOfCards(option string) func(c *ledger.Case) *effect.Effect {
+// Effect is what each of so many cards holds.
+func Effect(option string) func(c *ledger.Case) *effect.Effect {
 	return func(c *ledger.Case) *effect.Effect {
 		w, ok := named(c)
 		z, _ := ledger.SizingOf(c)
 		if !ok {
 			return effect.Estimated(c, "multi_gpu")
 		}
-		n := int64(CardsFor(option)(c))
+		n := int64(For(option)(c))
 		need := w/n + ledger.BesideWeights
 		return &effect.Effect{NeedBytes: need, HaveBytes: z.Have, Fits: need <= z.Have, Basis: "estimate",
 			Note: fmt.Sprintf("%s of weights by the model's name, an equal part on each of %d cards and %s beside.", units.Amount(w), n, units.Amount(ledger.BesideWeights))}
@@ -94,4 +97,26 @@ func Offloaded(c *ledger.Case) int {
 func MostStays(c *ledger.Case) bool {
 	w, ok := named(c)
 	return !ok || int64(Offloaded(c))*units.GiB*2 < w
+}
+
+// FormatInFrames is the format of the weights by vLLM's own file for it.
+func FormatInFrames(c *ledger.Case) string {
+	for i := range c.Facts.Code {
+		_, file, _ := strings.Cut(c.Facts.Code[i].File, "layers/quantization/")
+		for _, format := range []string{"mxfp4", "awq", "gptq", "fp8"} {
+			if strings.HasPrefix(file, format) {
+				return format
+			}
+		}
+	}
+	return ""
+}
+
+// Quantises is what SGLang is told to quantise to, "" for nothing.
+func Quantises(c *ledger.Case) string {
+	s, ok := c.Setting("quantization")
+	if value := strings.Trim(s.Value, "'\""); ok && value != "None" {
+		return value
+	}
+	return ""
 }
