@@ -71,8 +71,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
 	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " " + wide + ": a quarter (of attention scores a sixteenth).")
-	out["any"] = halve + Smaller(c, size)
-	out["any"] += "."
+	out["any"] = halve + Smaller(c, size) + "."
 	switch {
 	case !Ranked(c) && c.Reader.Edits == "":
 		out["any"] += " Own code without training: under `torch.no_grad()`."
