@@ -43,7 +43,7 @@ var SwarmUI = program.Program{
 	Name: "swarmui", Carries: uis.Nested, Shown: "SwarmUI", Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs:  []string{"[ComfyUI-0/STDERR]", "[ComfyUI-1/STDERR]", "[ComfyUI-0/STDOUT]", "SwarmUI/dlbackend", "SwarmUI/src"},
 	Like:    []*program.Program{&Pictures},
-	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--reserve-vram --vram-headroom"},
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--reserve-vram --vram-headroom --disable-pinned-memory"},
 	Steps: steps{
 		"lowvram_mode":     step.Paste("ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2), then save to restart it"),
 		"cpu_offload":      step.Paste("ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 4"),
@@ -62,6 +62,17 @@ var SwarmUI = program.Program{
 				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2", "Slower."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/Text2Image/T2IParamTypes.cs"},
+		},
+		cause.Card{
+			ID: "swarmui/driver", Kinds: []fact.Kind{fact.CUDAError}, If: inSwarm,
+			Headline: "got a CUDA out-of-memory error without sizes from its ComfyUI",
+			Means:    "The message is the driver's. A full card mostly says \"Allocation on device\"; these words also come when RAM for waiting weights cannot be pinned, which ComfyUI does since November 2025, and on Windows when RAM plus page file are used up. If it began with an update, pinning is the likelier.",
+			Cures: []cause.Cure{
+				cure("use_mmap", "Turn pinned memory off (`--disable-pinned-memory`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --disable-pinned-memory, then save to restart it", "Somewhat slower."),
+				{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Told: "Task Manager, Performance, Memory: is \"Committed\" nearly full while it runs? Then Virtual memory (`sysdm.cpl`, Advanced, Performance: Settings, Advanced): 16384 to 49152 MB, restart.", Cost: "Free to look.", If: (*ledger.Case).Windows},
+				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
+			},
+			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/issues/1114", "https://github.com/Comfy-Org/ComfyUI/issues/10662", "https://github.com/Comfy-Org/ComfyUI/blob/master/comfy/cli_args.py"},
 		},
 		cause.Card{
 			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,

@@ -41,6 +41,11 @@ func pictures(without ...string) map[string][]cause.Remedy {
 
 func training(c *ledger.Case) bool { return c.Training() }
 
+// wanLean: Wan's own script, with T5 on the CPU.
+func wanLean(c *ledger.Case) bool {
+	return c.In("wan") && c.Near("--t5_cpu") && !training(c) && !ledger.Crowded(c)
+}
+
 // Wan2GP is deepbeepmeep's page for many video models.
 var Wan2GP = program.Program{
 	Name: "wan2gp", Carries: append([]string{"wan", "hunyuanvideo"}, uis.Nested...), Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
@@ -166,7 +171,7 @@ func leanerProfile(c *ledger.Case) []step.Step {
 var Wan = program.Program{
 	Remedies: pictures("vae_tiling", "use_lower_quant"),
 	Name:     "wan", Shown: "Wan", Work: "video-generation",
-	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "generate.py --task t2v-", "generate.py --task i2v-", "generate.py --task ti2v-", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
+	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "generate.py --task t2v-", "generate.py --task i2v-", "generate.py --task ti2v-", `generate.py \ --task t2v-`, `generate.py \ --task i2v-`, `generate.py \ --task ti2v-`, "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size --nproc_per_node"},
 	Steps: steps{
@@ -177,7 +182,18 @@ var Wan = program.Program{
 		"multi_gpu":         step.Paste("shell", "torchrun --nproc_per_node=2 generate.py --task t2v-14B --size 1280*720 --ckpt_dir ./Wan2.1-T2V-14B --dit_fsdp --t5_fsdp --ulysses_size 2"),
 	},
 	Cards: cards(cause.Card{
-		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "wan/ti2v-offloaded", Kinds: onCard, Said: []string{"--task ti2v-5B", "task='ti2v-5B'"}, If: func(c *ledger.Case) bool { return wanLean(c) && c.Near("--convert_model_dtype") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] with all of its own options on",
+		Means:    "Offload, T5 on the CPU and 16 bit are on; with them Wan's README states 24 GB for the 5B model, whose weights are 10 GB of that. The rest goes to the work: 121 frames unless `--frame_num` is given, in the sampling or, at the end, in the VAE, which keeps all decoded frames on the card.[[ {mine} of {total} was this program's.]]",
+		Not:      "`--size 832*480`: the 5B model takes 1280*704 and 704*1280 only. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			cure("expandable_segments", "Let PyTorch join its unused pieces", "shell", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "None as a rule."),
+			cure("lower_resolution", "Fewer frames (`--frame_num`)", "text", "4n+1: 81, then 49 where it is 121 now. If a clip of 9 frames fails as well, the frames are not it: see with `nvidia-smi` what else is on the card.", "A shorter clip."),
+			cure("use_smaller_model", "Run it in ComfyUI or WanGP", "text", "Both run this model with 8-bit weights and decode in tiles.", "Another program."),
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/textimage2video.py", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/configs/__init__.py", "https://github.com/Wan-Video/Wan2.2/issues/90"},
+	}, cause.Card{
+		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, Unsaid: []string{"--convert_model_dtype", "ti2v-5B"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] with its offload on",
 		Not:      "`--offload_model True --t5_cpu`: the command has them.",
 		Means:    "Offload and T5 on the CPU are on already; while it computes, the whole transformer is on the card: 14B is 28 GB at 16 bit, 57 at 32 (image to video 33 and 66).[[ {mine} was in use: where that is more than 28 GB before the first step, the weights are at 32 bit, as their files are.]]",
@@ -187,6 +203,15 @@ var Wan = program.Program{
 			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
+	}, cause.Card{
+		ID: "wan/offloaded-16", Kinds: onCard, Said: []string{"--convert_model_dtype"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Means:    "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is on the card: 28 GB for 14B (A14B has two, in turn), and the frames come on top; its README asks for 80 GB.[[ {mine} of {total} was in use.]]",
+		Not:      "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them.",
+		Cures: []cause.Cure{
+			cure("use_smaller_model", "Run it quantised, or take the 5B model", "text", "ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB; `--task ti2v-5B` (another checkpoint) needs 24.", "Quality, or another program."),
+			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots, without `--t5_cpu` and `--convert_model_dtype`.", Cost: "the cards"},
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",

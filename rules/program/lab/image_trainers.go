@@ -3,6 +3,7 @@ package lab
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 )
 
@@ -66,6 +67,7 @@ var (
 		Titles: map[string]string{"lowvram_mode": "Swap blocks to RAM (`blocks_to_swap`)", "gradient_checkpointing": "Keep the checkpoints in RAM (`activation_checkpointing = 'unsloth'`)"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
+			ram.Unloading("diffusion-pipe/unloading", cause.Cure{Fix: "lowvram_mode", Title: "Swap fewer blocks, at 8 bit", Told: "A lower `blocks_to_swap`, as far as the card allows; float8 halves what each block takes:", Kind: "config", Text: "blocks_to_swap = 10   # lower than now\n[model]\ntransformer_dtype = 'float8'", Cost: "More VRAM; hardly any quality."}),
 			puts("diffusion-pipe", "The transformer's weights go to the cards as `transformer_dtype` says: 28 GB for Wan 14B at 16 bit, half of that at float8. `pipeline_stages` divides them among cards.", "A smaller batch or resolution: the model is loaded first.", "diffusion-pipe/docs/supported_models.md", "use_lower_quant", "lowvram_mode", "shard_training"),
 			fits("diffusion-pipe", "The largest bucket decides, resolution times frames, so it can fail when the first batch of that bucket comes.", "", "diffusion-pipe/README.md", "lowvram_mode", "gradient_checkpointing", "lower_resolution"),
 		},

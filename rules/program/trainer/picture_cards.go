@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -106,6 +107,10 @@ var aiToolkitCards = []cause.Card{
 		},
 		Sources: []string{"ai-toolkit/toolkit/stable_diffusion_model.py", "ai-toolkit/config/examples/train_lora_flux_24gb.yaml"},
 	},
+	ram.Unloading("ai-toolkit/unloading",
+		cause.Cure{Fix: "upgrade_version", Title: "Update AI Toolkit", Told: "Releases from 5 October 2025 to 11 July 2026 moved each quantised block to pinned RAM and never gave that back; later ones do not pin it.", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
+		cause.Cure{Fix: "raise_pagefile", If: (*ledger.Case).Windows, Title: "Enlarge the page file", Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 98304 MB, restart. What others hold can then leave the RAM.", Cost: "Disk space."},
+	),
 	{ID: "ai-toolkit/text-encoder", Kinds: refused, Said: []string{"Quantizing Mistral", "Quantizing T5", "Quantizing Qwen", "Quantizing UMT5", "Quantizing Text Encoder", "Quantizing Gemma", "Quantizing llama"}, Unsaid: []string{"hook_train_loop", "Generating baseline samples", "Caching latents"}, If: func(c *ledger.Case) bool { return c.In("ai-toolkit") && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it quantised the text encoder, before training", Means: "The last line before it is \"Quantizing\" with the text encoder's name: its 16-bit weights go to the card to be quantised there (Mistral of FLUX.2, 24 billion parameters: 48 GB; T5-XXL 9.5). The transformer had been moved to RAM before.", Not: "A smaller batch or resolution: training had not begun.",
 		Cures: []cause.Cure{{Fix: "lowvram_mode", Title: "Turn on Low VRAM and Layer Offloading, the text encoder at 100 %", Told: "In its page: Low VRAM, Layer Offloading, Text Encoder Offload % 100. In the file:", Kind: "config", Text: "model:\n  low_vram: true\n  layer_offloading: true\n  layer_offloading_text_encoder_percent: 1.0", Cost: "Slower; RAM for the whole encoder."}, {Fix: "upgrade_version", Title: "If it ran before an update: go back to that version", Told: "`git checkout COMMIT` in its folder (Stability Matrix: the package's version), or update once more.", Cost: "Some minutes."}, {Fix: "close_other_apps", Title: "Close what else uses the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}}, Sources: []string{"ai-toolkit/toolkit/config_modules.py", "ai-toolkit/ui/src/app/jobs/new/SimpleJob.tsx", "https://github.com/ostris/ai-toolkit/issues/872"}},

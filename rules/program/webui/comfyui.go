@@ -27,7 +27,7 @@ var ComfyUI = program.Program{
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention --use-quad-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
 	Proofs: []string{
-		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
+		"got prompt", "[Prompt Server] web root", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI", "ComfyUI/models/",
 		"comfy/model_management.py", "comfy/ldm/", "comfy/ops.py", "loaded completely ", "prepared for dynamic VRAM loading", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
@@ -79,7 +79,7 @@ var imageRemedies = map[string][]cause.Remedy{
 		{Fix: "vae_tiling", Fit: cause.Cures, If: inVAE},
 		{Fix: "lower_resolution", Fit: cause.Cures},
 		{Fix: "lowvram_mode", Fit: cause.Helps, If: notMac},
-		{Fix: "efficient_attention", Fit: cause.MayHelp, If: when.Not(inForge)},
+		{Fix: "efficient_attention", Fit: cause.MayHelp, If: when.Not(when.Any(inForge, addon.FastAlready))},
 		{Fix: "lower_batch_size", Fit: cause.MayHelp},
 		{Fix: "close_other_apps", Fit: cause.MayHelp},
 		{Fix: "cpu_offload", Fit: cause.LastResort, If: func(c *ledger.Case) bool { return c.In("comfyui", "fooocus") }},

@@ -95,7 +95,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyNodes, comfyHost, comfyCore, comfyOwn, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyDriver, comfyNodes, comfyHost, []cause.Card{addon.Unpacking(comfyKeepFree, smallerFile)}, comfyCore, []cause.Card{addon.Encoder(comfyUnload)}, comfyOwn, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }
@@ -326,16 +326,16 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyCode + "README.md", comfyThread + "7004"},
 	},
 	{
-		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: addon.Sampling, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a sampling step",
-		Means:    "The message has no sizes; the traceback shows a sampling step.[[ {part} of the model's weights were on the card by ComfyUI's plan, the rest in RAM.]] Most likely the activations did not fit: they grow with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add to them.",
+		Means:    "The message has no sizes; the log shows a sampling step.[[ {part} of the model's weights were on the card by ComfyUI's plan, the rest in RAM.]] Most likely the activations did not fit: they grow with pixels, frames and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Figures:  partLoaded,
 		Not:      "Fewer steps: each needs the same. VAE tiles: it failed in a step.",
 		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Check RAM and page file too", Told: "Windows also refuses card memory when RAM plus page file are used up: Task Manager, Performance, Memory, \"Committed x / y\" while it runs. If x is near y: a larger page file.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
-		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`, `comfy\\samplers.py`}, If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: addon.Sampling, If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step, which asked for {asked} more. ComfyUI fits the weights to the card before it samples, so most likely the activations did not fit: they grow with pixels and batch, and ControlNets, IPAdapters and LoRAs add to them.",
 		Not:      "Fewer steps: each needs the same memory.",

@@ -71,6 +71,12 @@ func amdScratch(c *ledger.Case) map[string]string {
 	return map[string]string{"amd": ""}
 }
 
+// comfyDriver are cards on a refusal of the driver's.
+var comfyDriver = addon.Driver(
+	cause.Cure{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower.", Steps: comfyStart("In ComfyUI since November 2025.", step.Change{Flag: "--disable-pinned-memory"})},
+	cause.Cure{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Ways: roomSystems, Cost: "Free to look."},
+	comfyKeepFree)
+
 // comfyHost are cards on the computer's own memory, and on a Mac's.
 var comfyHost = []cause.Card{
 	{
@@ -147,17 +153,6 @@ var comfyHost = []cause.Card{
 		Not:      "`--lowvram`: it keeps more in RAM.",
 		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, notImages(smallerOnDisk), keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
-	},
-	{
-		ID: "comfyui/driver-moving", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"in cast_to", "r.copy_(", "in cast_bias_weight", "model_patcher.py", "in pin_memory", "model_load("}, Unsaid: []string{"calculate_weight"}, If: (*ledger.Case).Windows, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "got a CUDA out-of-memory error without sizes while it moved weights",
-		Means:    "The message is the driver's and has no figures. Weights were on their way between RAM and card, so either may be full: ComfyUI pins RAM for such weights (since November 2025), and on Windows card memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\" or \"Allocation on device\".",
-		Cures: []cause.Cure{
-			{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower; ComfyUI since November 2025.", Steps: comfyStart("", step.Change{Flag: "--disable-pinned-memory"})},
-			{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Ways: roomSystems, Cost: "Free to look."},
-			comfyKeepFree,
-		},
-		Sources: []string{comfyThread + "10662", comfyThread + "14126", "https://github.com/kijai/ComfyUI-KJNodes/issues/430", comfyThread + "15255", comfyThread + "9139", comfyCode + "comfy/cli_args.py"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -245,7 +240,7 @@ var comfyBare = []cause.Card{
 		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/c10/cuda/CUDAMallocAsyncAllocator.cpp", comfyCode + "execution.py"},
 	},
 	{
-		ID: "comfyui/no-node", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+		ID: "comfyui/no-node", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool {
 			return len(ledger.Trace(c)) == 0 && c.Asked.Has() && c.Mine.Has() && !ledger.Roomy(c) && !ledger.Crowded(c) && ledger.NeverFits(c) == ""
 		}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[; {unnamed}]]", Figures: addon.Unsaid,
@@ -254,7 +249,7 @@ var comfyBare = []cause.Card{
 		Sources: []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
-		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Cause: cause.Unknown, Weight: cause.Fair,
+		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Among: []string{cause.Unknown, cause.BatchTooLarge},
 		Headline: "ran out of graphics memory[[; {unnamed}]]",
 		Figures:  addon.Unsaid,
 		Means:    "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",

@@ -79,7 +79,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{wanWrapper + "issues/565", wanWrapper + "issues/360", wanWrapper + "issues/1986"}, Solved: 3,
 	},
 	{
-		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper", "WanAnimate: "}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper", "WanAnimate: ", "Node Type: WanVideoSampler", "Node Type: WanVideoModelLoader", "executing WanVideoSampler", "Initializing block swap"}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in WanVideoWrapper",
 		Means:    "WanVideoWrapper loads and moves its model by itself, so ComfyUI's memory options hardly reach it. The node WanVideo BlockSwap decides how many weights are on the card (14B has 40 blocks); activations grow with frames and resolution.",
 		Not:      "`--lowvram`: the wrapper does not follow it.",
@@ -91,7 +91,7 @@ var comfyNodes = []cause.Card{
 		Sources: []string{wanWrapper + "blob/main/nodes.py", wanWrapper + "issues/653", wanWrapper + "issues/1644", wanWrapper + "issues/898"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling", "Node Type: WanVideoDecode", "Node Type: WanVideoEncode", "executing WanVideoDecode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode or encode the clip in WanVideo's node",
 		Means:    "WanVideo's own decode or encode node failed, not the sampler. It handles whole frames unless its tiling is on.",
 		Not:      "Fewer steps: the VAE needs the same.",

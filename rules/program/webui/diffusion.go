@@ -16,7 +16,7 @@ import (
 var Diffusers = program.Program{
 	Name: "diffusers", Shown: "Diffusers", Rank: 70,
 	Work: "image-generation", Edits: "code", Language: "python", Script: "diffusers-script",
-	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
+	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components", "from diffusers import "},
 	Hints:  []string{"num_inference_steps=", "enable_model_cpu_offload"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge:       {cause.Said(cause.Strong, "InvokeAI's model cache could not fit the model on the card.", fact.InvokeRefused)},

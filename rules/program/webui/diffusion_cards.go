@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/webui/pipelines"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -37,13 +38,14 @@ func oldAttention(c *ledger.Case) bool {
 
 var (
 	offloadModel = cause.Cure{
-		Fix: "cpu_offload", Title: "Offload idle components: `enable_model_cpu_offload`", Kind: "python",
+		If: when.Not(pipelines.Offloads), Fix: "cpu_offload", Title: "Offload idle components: `enable_model_cpu_offload`", Kind: "python",
 		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "Some seconds for each image; RAM for the whole model.",
 	}
 	offloadLayers = cause.Cure{
 		Fix: "lowvram_mode", Title: "Offload layer by layer: `enable_sequential_cpu_offload`", Kind: "python",
 		Text: "pipe.enable_sequential_cpu_offload()   # instead of any other .to() or offload call", Cost: "Many times slower.",
 	}
+	offloadGroups    = cause.Cure{Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}
 	quantTransformer = cause.Cure{
 		Fix: "use_lower_quant", Title: "Load the transformer in 4 bit", Kind: "python", If: when.Not(hasUNet),
 		Text: "import torch\nfrom diffusers import AutoModel, BitsAndBytesConfig, DiffusionPipeline\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nquant = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16)\ntransformer = AutoModel.from_pretrained(repo, subfolder=\"transformer\", quantization_config=quant, torch_dtype=torch.bfloat16)\npipe = DiffusionPipeline.from_pretrained(repo, transformer=transformer, torch_dtype=torch.bfloat16)",
@@ -71,7 +73,9 @@ var (
 
 var diffusersCards = ofCard([]cause.Card{
 	conv3dRegression("diffusers/conv3d", when.All(of("diffusers"), plainDiffusers), tiledVAE),
-	flux2ToCard,
+	pipelines.Whole(plainDiffusers, offloadLayers),
+	pipelines.Loading(plainDiffusers, offloadLayers),
+	pipelines.Offloaded(plainDiffusers, quantTransformer, offloadGroups, offloadLayers),
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
@@ -85,7 +89,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Headline: "ran out of graphics memory while it moved one component to the card",
 		Means:    "Model offload is on already; it failed while one component went to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.5 GB[[; the card has {total}]].",
 		Not:      "A smaller image: it failed on the weights.",
-		Cures:    []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
+		Cures:    []cause.Cure{quantTransformer, offloadLayers, offloadGroups},
 		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
 	},
 	{

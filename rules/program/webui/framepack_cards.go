@@ -44,7 +44,7 @@ var framepackCards = ofCard([]cause.Card{
 		Sources: []string{framepack + "issues/132", framepack + "issues/233"}, Solved: 1,
 	},
 	{
-		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode a section",
 		Means:    "The VAE failed. It works in tiles and slices already, with 8 GB kept free for it where the card has them; the slider does not act on this step. Most often something else holds part of the card, or models of an earlier failure are still there.",
 		Not:      "GPU Inference Preserved Memory: it acts on sampling only.",

@@ -43,7 +43,7 @@ func moreShm(c *ledger.Case) []step.Step {
 // Cards are about the computer's memory and the part of it that processes
 // share.
 var Cards = []cause.Card{
-	pinned,
+	pinned, unloading,
 	{
 		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,

@@ -219,6 +219,9 @@ func staged(c *ledger.Case) map[string]string {
 		figures["unshown"] = "does not show what uses the card"
 	}
 	figures["whose"] = "The message is cut, or was shortened by the program: PyTorch's own goes on with figures."
+	if c.Root(fact.TorchAsync) {
+		figures["whose"] = "\"Allocation on device\" is the message of the allocator cudaMallocAsync, here without sizes."
+	}
 	if c.Root(fact.CUDAError) {
 		figures["whose"], figures["settings"] = figures["refuser"]+".", "Allocator settings such as max_split_size_mb: they do not reach the driver."
 	}

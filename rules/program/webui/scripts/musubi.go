@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -18,6 +19,7 @@ var Musubi = program.Program{
 	Proofs: []string{"musubi_tuner/", "musubi-tuner/", "hv_train_network.py", "wan_train_network.py", "qwen_image_train", "fpack_train_network.py", "flux_kontext_train_network.py", "zimage_train"},
 	Sources: program.Sources{
 		"musubi-tuner/src/musubi_tuner/training/parser_common.py":                "--blocks_to_swap --fp8_base --gradient_checkpointing --optimizer_type",
+		"musubi-tuner/docs/block_swap.md":                                        "--use_pinned_memory_for_block_swap",
 		"musubi-tuner/src/musubi_tuner/qwen_image_train_network.py":              "--fp8_scaled",
 		"musubi-tuner/src/musubi_tuner/cache_latents.py":                         "--batch_size",
 		"musubi-tuner/src/musubi_tuner/cache_text_encoder_outputs.py":            "--fp8_llm",
@@ -77,6 +79,10 @@ var musubiCards = webui.OfCard([]cause.Card{
 		},
 		Sources: []string{musubiCode + "src/musubi_tuner/cache_latents.py", musubiCode + "docs/dataset_config.md", musubiCode + "docs/wan.md", musubiCode + "docs/qwen_image.md"},
 	},
+	ram.Unloading("musubi-tuner/unloading",
+		cause.Cure{Fix: "upgrade_version", Title: "Update Musubi Tuner", Told: "Since 23 September 2025 it prepares its blocks without pinned RAM, unless `--use_pinned_memory_for_block_swap` asks for it.", Kind: "shell", Text: "git pull && pip install -e .", Cost: "Some minutes."},
+		cause.Cure{Fix: "cpu_offload", Title: "Swap fewer blocks, of 8-bit weights", Told: "Lower `--blocks_to_swap` as far as the card allows; `--fp8_base` (with `--fp8_scaled` where the script has it) halves what each block takes.", Cost: "More VRAM."},
+	),
 	{
 		ID: "musubi-tuner/step", Kinds: webui.OnCard, Said: []string{"train_network", "qwen_image_train", "zimage_train", "hv_train", "musubi_tuner/training", "accelerator.backward"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
