@@ -12,8 +12,7 @@ import (
 // Detectron2 is Meta's detection library: keys of a config, typed after the
 // options of tools/train_net.py or set in Python.
 var Detectron2 = program.Program{
-	Name: "detectron2", Shown: "Detectron2",
-	Work: "vision", Edits: "code", Language: "python",
+	Name: "detectron2", Shown: "Detectron2", Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED FREEZE_AT BATCH_SIZE_PER_IMAGE MAX_ITER"},
 	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/", "to CPU due to CUDA OOM", "of <bound method MaskFormer.", "of <bound method OneFormer."},
 	Steps: spelling{
@@ -30,8 +29,7 @@ var Detectron2 = program.Program{
 
 // YOLOv5 is the repository with train.py, val.py and detect.py.
 var YOLOv5 = program.Program{
-	Name: "yolov5", Shown: "YOLOv5",
-	Work: "vision", Edits: "flags", Language: "python",
+	Name: "yolov5", Shown: "YOLOv5", Work: "vision", Edits: "flags", Language: "python",
 	Sources: program.Sources{"yolov5/train.py": "--batch-size --batch --imgsz --img --img-size --workers --cache --multi-scale --weights"},
 	Proofs:  []string{"yolov5/train.py", "yolov5/val.py", "yolov5/detect.py", "yolov5/models/", "yolov5/utils/", "YOLOv5 \U0001F680", "yolov5/segment/"},
 	Hints:   []string{"models/yolo.py"},
@@ -71,8 +69,7 @@ var yoloWork = []cause.Remedy{
 // Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
 // model.train() or of the command yolo.
 var Ultralytics = program.Program{
-	Name: "ultralytics", Code: code.Steps, Shown: "Ultralytics YOLO",
-	Work: "vision", Edits: "code", Language: "python",
+	Name: "ultralytics", Code: code.Steps, Shown: "Ultralytics YOLO", Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
 	Steps: spelling{
@@ -92,8 +89,7 @@ var Ultralytics = program.Program{
 // Timm is the training script of pytorch-image-models, not the library that
 // half of all vision programs import.
 var Timm = program.Program{
-	Name: "timm", Shown: "timm's train.py",
-	Work: "vision", Edits: "flags", Language: "python",
+	Name: "timm", Shown: "timm's train.py", Work: "vision", Edits: "flags", Language: "python",
 	Sources: program.Sources{"pytorch-image-models/train.py": "--batch-size --validation-batch-size --grad-accum-steps --grad-checkpointing --amp --img-size --workers --model-ema-force-cpu"},
 	Proofs:  []string{"pytorch-image-models/", "Training with a single process on 1 device", "Using native Torch AMP. Training in mixed precision"},
 	Steps: spelling{
