@@ -47,7 +47,7 @@ var floors = [][]string{
 	{"rules/program/era", "rules/program/engine/mlc"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/wording", "rules/program/compilers", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room", "rules/program/host/lowmem", "rules/program/host/systemd", "rules/program/host/oomd", "rules/program/host/kinds", "rules/program/host/platforms"},
 	{"rules/program/torch/cures", "rules/program/ggml/pool", "rules/program/server/vllm", "rules/program/ggml/load"},
-	{"rules/program/torch/rest", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script"},
+	{"rules/program/torch/rest", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script", "rules/program/torch/subject"},
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps", "rules/program/data", "rules/program/build", "rules/program/rest", "rules/program/field"},
 	{"rules/program/webui/scripts", "rules/program/ollama", "rules/program/fronts", "rules/program/textgen", "rules/program/cluster", "rules/program/lab", "rules/program/papers", "rules/program/makers"},
 	{"rules/odds"},
