@@ -150,7 +150,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/weight-gradient", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{weightProduct}, If: weightGradient, Figures: gradientFigures,
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory on the gradient of a large weight matrix",
-		Means: "The node is a gradient, and its shape, {shape}, is that of the weights: {asked}, whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer may keep one or two more of that size.[[ {wide} outputs are usually a vocabulary: its size decides.]]",
+		Means: "The node is a gradient, and its shape, {shape}, is that of the weights[[: {asked}]], whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer may keep one or two more of that size.[[ {wide} outputs are usually a vocabulary: its size decides.]]",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Use sampled softmax, or a smaller vocabulary", If: vocabulary, Told: "`tf.nn.sampled_softmax_loss` (weights as [outputs, width]) takes a few thousand outputs a step, and its gradients are sparse; use the full softmax to evaluate. Or keep the 50,000 most common words, the rest as one.", Cost: "Training is approximate"},
 			{Fix: "fix_shape", Title: "Apply the matrix once, after the loop", If: manyUses, Told: "Collect the outputs of the loop, `tf.reshape(tf.concat(outputs, 0), [-1, width])`, and multiply them together: one gradient instead of {uses}.", Cost: "All results are there at once"},

@@ -64,7 +64,7 @@ var startCards = []cause.Card{
 func firstLayer(c *ledger.Case) bool {
 	node, _ := c.Fact("tf_node")
 	name := strings.ToLower(node.Text)
-	return !strings.Contains(name, "gradients/") && (calls.FirstOfKeras.MatchString(name) || strings.Contains(name, "/conv1/") || strings.Contains(name, "conv2d_1/") || strings.HasPrefix(name, "conv1/")) && ledger.Requested(c) < 512*units.MiB
+	return !strings.Contains(name, "gradients/") && (calls.FirstOfKeras.MatchString(name) || strings.Contains(name, "/conv1/") || strings.Contains(name, "conv2d_1/") || strings.HasPrefix(name, "conv1/")) && ledger.Requested(c) < 512*units.MiB && 4*elements(calls.Sides(c)) < 512*units.MiB
 }
 
 // firstLayerCard is about a step that had hardly begun.

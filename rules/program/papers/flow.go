@@ -29,6 +29,32 @@ var RAFT = program.Program{
 	},
 }
 
+// RAFTStereo is the stereo network made from RAFT, and what is made from it.
+var RAFTStereo = program.Program{
+	Name: "raft-stereo", Rank: above, Shown: "RAFT-Stereo", Work: "vision", Edits: "flags", Language: "python",
+	Sources: program.Sources{"RAFT-Stereo/demo.py": "--corr_implementation --mixed_precision --n_downsample --valid_iters", "RAFT-Stereo/train_stereo.py": "--batch_size --image_size --train_iters --n_downsample"},
+	Proofs:  []string{"core/raft_stereo.py", "CorrBlock1D"},
+	Carries: []string{"raft"},
+	Steps: spelling{
+		"lower_batch_size":    say("Halve `--batch_size` (6 by default), or `--image_size` (320 720)."),
+		"lower_resolution":    say("Halve the width and height of both images before they are passed, and double the disparity: an eighth of the volume. Training: `--image_size 256 512` (320 720)."),
+		"efficient_attention": say("Add `--corr_implementation alt`: no volume is kept."),
+		"mixed_precision":     say("Add `--mixed_precision`, with `--corr_implementation reg_cuda` (its sampler is built once): the volume is then in 16 bit."),
+	},
+	Titles:   map[string]string{"efficient_attention": "Compute correlations on demand (--corr_implementation alt)", "lower_resolution": "Use smaller images", "mixed_precision": "Turn on mixed precision"},
+	Costs:    map[string]string{"efficient_attention": "Slower.", "lower_resolution": "Less fine detail.", "mixed_precision": "Hardly any."},
+	Remedies: ways("efficient_attention", "lower_resolution", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
+	Cards: []cause.Card{
+		paperPart("raft-stereo/rows", []string{"CorrBlock1D"}, cause.OversizedAllocation, "ran out while correlating the rows of two images[[ ({asked} in one piece)]]",
+			"Each pixel is compared with its whole row in the other image, at a quarter of the size: height/4 x (width/4) squared numbers of 4 bytes, which exist twice while they are scaled. So the width counts most.",
+			"Fewer `--valid_iters`: the volume is made once, before them.", "RAFT-Stereo/core/corr.py",
+			cause.Cure{Fix: "efficient_attention", If: when.Not((*ledger.Case).Training)},
+			cause.Cure{Fix: "lower_batch_size", If: (*ledger.Case).Training},
+			cause.Cure{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or a coarser field (--n_downsample 3)", Kind: "text", Text: "Add `--n_downsample 3` (2): an eighth of the volume; weights trained with 2 do not fit it.", Cost: "slightly less accurate"},
+			cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision"}),
+	},
+}
+
 // inPlace spares the copy that the division makes of the volume.
 var inPlace = cause.Cure{
 	Fix: "inference_mode", If: when.Not((*ledger.Case).Training), Title: "Or scale the volume in place: one copy less", Cost: "none",

@@ -35,7 +35,7 @@ var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40, Commands: []string{"pytest"},
 	Edits: "code", Language: "python", Script: "own-script",
 	Numbers: append([]explain.Reading{script.Literal}, tensors.Readings...), Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: script.Useless,
-	Cards: cures.Singly(slices.Concat(npu.Cards, rest.Pools, sized.Cards, ranks.Cards, compiledCards, []cause.Card{bitsandbytes.Saving}, shardingCards, ranks.KilledCards, bitsandbytes.Cards, script.AlikeCards, script.CopiedModels, subject.Cards, script.Cards, subject.FilmCards, cures.AMDAttention, bareCards, placeCards, rest.Tests, rest.Scenes, cures.LibtorchCards, pictures.Cards, lateCards, script.SizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards, ram.LastCards, rest.Figures, rest.Words)),
+	Cards: cures.Singly(slices.Concat(npu.Cards, rest.Pools, sized.Cards, ranks.Cards, compiledCards, []cause.Card{bitsandbytes.Saving}, shardingCards, ranks.KilledCards, bitsandbytes.Cards, script.AlikeCards, script.CopiedModels, subject.Cards, script.Cards, subject.FilmCards, subject.GraphCards, subject.TestCards, cures.AMDAttention, bareCards, placeCards, rest.Tests, rest.Scenes, cures.LibtorchCards, pictures.Cards, lateCards, script.SizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards, ram.LastCards, rest.Figures, rest.Words)),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "use_mmap", Fit: cause.Foremost, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},

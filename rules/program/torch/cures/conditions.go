@@ -237,9 +237,22 @@ func InForward(c *ledger.Case) bool {
 	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Function == "forward" })
 }
 
-// MayBeAttention: nothing shows another operation.
+// MayBeAttention: nothing shows another operation, and where lines of the
+// reader's own are all that there is, something in the traceback has attention.
 func MayBeAttention(c *ledger.Case) bool {
-	return c.Operation == "" || operation.Is(operation.Attention, operation.Softmax, operation.Projection, operation.Creation, operation.Repetition)(c)
+	return c.Operation == "" && !otherNetwork(c) || operation.Is(operation.Attention, operation.Softmax, operation.Projection, operation.Creation, operation.Repetition)(c)
+}
+
+// attentive are parts of the names of networks with attention, and of what passes
+// texts through one.
+var attentive = []string{"attn", "attention", "transformer", "bert", "gpt", "vit", "qkv", "query", "clip", "llama", "qwen", "token", "encoder", "unet", "diffus", "t5", "llm", "prompt", "text", "self(hidden"}
+
+// otherNetwork: a repository of research whose traceback names nothing of the kind.
+func otherNetwork(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	return len(frames) > 0 && len(c.Stack) == 1 && c.Reader.Work != "image-generation" && !strings.HasPrefix(c.Reader.Work, "text") && slices.ContainsFunc(frames, func(f fact.Code) bool { return f.Own && f.Source != "" }) && !slices.ContainsFunc(frames, func(f fact.Code) bool {
+		return containsAny(strings.ToLower(f.File+" "+f.Function+" "+f.Source), attentive...)
+	})
 }
 
 // Names: the message has one of the words.

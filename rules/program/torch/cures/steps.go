@@ -25,13 +25,10 @@ func OpenWork(c *ledger.Case) bool {
 // StepFigures are how the work of a step becomes smaller: by the kind of work
 // where the log tells it, in one sentence where it does not.
 func StepFigures(c *ledger.Case, less string) map[string]string {
-	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "run": "run", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
-		"using":    "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.",
+	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
 		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.", "halved": Halved(c),
 	}
-	if Freed(c) {
-		out["using"], out["run"] = "one input at a time; shorten or split long inputs.", "keep"
-	}
+	out["using"], out["run"] = usedSo(c)
 	wide := "the width and height of an image"
 	if out["halved"] != "" {
 		wide = "the width and height (" + out["halved"] + ")"
@@ -70,7 +67,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	}
 	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
-	out["any_input"] = strings.TrimSpace(fits(c) + " " + other + " " + wide + ": a quarter (of attention scores a sixteenth).")
+	out["any_input"] = strings.TrimSpace(fits(c) + " " + anyInput(c, other+" "+wide+": a quarter (of attention scores a sixteenth)."))
 	out["any"] = halve + Smaller(c, size) + "."
 	switch {
 	case !Ranked(c) && c.Reader.Edits == "":
@@ -83,6 +80,25 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`: without it every layer's activations are kept."
 	}
 	return out
+}
+
+// usedSo is how a model that is only used takes less, and what to do about
+// gradients.
+func usedSo(c *ledger.Case) (using, run string) {
+	if Freed(c) {
+		return "one input at a time; shorten or split long inputs.", "keep"
+	}
+	return "run it under `torch.no_grad()`, one input at a time; shorten or split long inputs.", "run"
+}
+
+// anyInput is how one input becomes smaller: a picture, where names tell that.
+func anyInput(c *ledger.Case, otherwise string) string {
+	if c.Reader.Work == "vision" || c.Reader.Work == "" && imaging(c) {
+		if Halved(c) == "" && Batch(c)["batch"] == "" && !SingleSample(c) && Config(c) == "" {
+			return "Half the width and height of the images is a quarter (of attention scores a sixteenth), or tiles; then one image at a time."
+		}
+	}
+	return otherwise
 }
 
 // whenItFails parts the causes by what only the reader knows.

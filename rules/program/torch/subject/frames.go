@@ -61,6 +61,26 @@ var frameCards = []cause.Card{{
 	Figures: cures.Scene, Sources: []string{"Wav2Lip/inference.py", "TalkLip/inf_demo.py", "https://github.com/Sxjdwang/TalkLip/issues/2"},
 }}
 
+// tested: many inputs had gone through a network with gradients off.
+func tested(c *ledger.Case) bool {
+	return cures.Freed(c) && !c.Training() && stage(c) == "uses" && cures.LateStep(c)
+}
+
+// TestCards are for an evaluation that had gone well for a while.
+var TestCards = []cause.Card{{
+	ID: "pytorch/late-test", Kinds: cures.Allocators, If: when.All(unknown, cures.OnOneCard, cures.OwnCard, tested), Among: []string{cause.RetainedMemory, cause.LeakedProcess, cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.Unknown},
+	Headline: "ran out of memory at one of many test inputs",
+	Means:    "The log counts inputs that had gone well, and the traceback shows that gradients are off. So most likely this input is larger than those before (a larger cloud, picture or recording), or results of all inputs are kept on the card.[[ {asked} was refused beside {mine} of {total}.]]",
+	Not:      "Training settings: nothing is trained here.[[ {settings}.]]",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Print the size of each input, and limit the largest", Cost: "detail of those", Told: "If memory jumps at this input: a coarser voxel or smaller image for it, blocks of it one after another with the results joined in RAM, or leave it out.", Kind: "python", Text: "print(x.shape, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # before the network; x: what goes in, or its largest tensor"},
+		{Fix: "detach_accumulated", Title: "If it climbs instead: move each result to RAM", Cost: "none", Told: "Scores of all classes for all points or pixels are large: keep the class (`.argmax(1).cpu()`), or add up a confusion matrix."},
+		{Fix: "empty_cache", Title: "If sizes vary much: empty the cache between inputs", Cost: "slower", Kind: "python", Text: "torch.cuda.empty_cache()   # after each input"},
+		{Fix: "lower_batch_size", Title: "Or test one input at a time", Cost: "slower", Told: "Most scripts have a batch size of their own for it (`--test_batch_size`, `val_batch_size`)."},
+	},
+	Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://github.com/guochengqian/PointNeXt/issues/147", "https://github.com/thangvubk/SoftGroup/issues/43"},
+}}
+
 // FilmCards are for videos of which nothing else is known.
 var FilmCards = []cause.Card{{
 	ID: "pytorch/film-at-once", Kinds: cures.Refused, If: of(filmed, when.Not(training), largePart), Cause: cause.BatchTooLarge, Weight: cause.Strong,
