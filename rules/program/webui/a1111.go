@@ -24,7 +24,7 @@ var A1111 = program.Program{
 	Units: []string{"stable-diffusion-webui", "automatic1111"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
-		"stable-diffusion-webui/modules/cmd_args.py":                        "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --opt-sub-quad-attention --precision --xformers --use-cpu",
+		"stable-diffusion-webui/modules/cmd_args.py":                        "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --opt-sub-quad-attention --sub-quad-chunk-threshold --precision --xformers --use-cpu",
 		"stable-diffusion-webui-reForge/ldm_patched/modules/args_parser.py": "--always-low-vram --always-no-vram",
 		"stable-diffusion-webui/webui-user.bat":                             "COMMANDLINE_ARGS",
 	},
@@ -145,6 +145,9 @@ var sdpOnly = []step.Change{
 // a1111Attention names the option alone: the line that sets it may stand beside
 // another fix.
 func a1111Attention(c *ledger.Case) []step.Step {
+	if !notMac(c) { // sub_quad_attention takes one matrix on a Mac unless the threshold is 0
+		return []step.Step{{Kind: "text", Text: "Add `--opt-sub-quad-attention --sub-quad-chunk-threshold 0` to the command that starts it, or to COMMANDLINE_ARGS in webui-user.sh: attention is then computed in pieces, whatever RAM is free. xformers does not exist for a Mac."}}
+	}
 	return []step.Step{{Kind: "text", Text: "Add `--opt-sdp-attention` to the options in the line `COMMANDLINE_ARGS` (PyTorch 1: `--xformers`), beside those above."}}
 }
 
