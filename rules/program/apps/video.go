@@ -205,8 +205,8 @@ var Wan = program.Program{
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/offloaded-16", Kinds: onCard, Said: []string{"--convert_model_dtype"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means:    "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is on the card: 28 GB for 14B (A14B has two, in turn), and the frames come on top; its README asks for 80 GB.[[ {mine} of {total} was in use.]]",
-		Not:      "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them.",
+		Means: "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is on the card: 28 GB for 14B (A14B has two, in turn), and the frames come on top; its README asks for 80 GB.[[ {mine} of {total} was in use.]]",
+		Not:   "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them.",
 		Cures: []cause.Cure{
 			cure("use_smaller_model", "Run it quantised, or take the 5B model", "text", "ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB; `--task ti2v-5B` (another checkpoint) needs 24.", "Quality, or another program."),
 			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots, without `--t5_cpu` and `--convert_model_dtype`.", Cost: "the cards"},
