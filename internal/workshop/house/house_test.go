@@ -43,7 +43,7 @@ var floors = [][]string{
 	{"rules/fix"},
 	{"rules/program"},
 	{"rules/program/server/stage", "rules/program/server/launch", "rules/program/server/parts"},
-	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/webui/addon", "rules/program/ggml/touch", "rules/program/array/calls"},
+	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books", "rules/program/ggml/command", "rules/program/webui/addon", "rules/program/webui/pipelines", "rules/program/ggml/touch", "rules/program/array/calls"},
 	{"rules/program/era", "rules/program/engine/mlc"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/wording", "rules/program/compilers", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room", "rules/program/host/lowmem", "rules/program/host/systemd", "rules/program/host/oomd", "rules/program/host/kinds", "rules/program/host/platforms"},
 	{"rules/program/torch/cures", "rules/program/ggml/pool", "rules/program/server/vllm", "rules/program/ggml/load"},
