@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -72,7 +73,7 @@ func amdScratch(c *ledger.Case) map[string]string {
 }
 
 // comfyDriver are cards on a refusal of the driver's.
-var comfyDriver = addon.Driver(
+var comfyDriver = addon.Driver(ram.Unloads,
 	cause.Cure{Fix: "use_mmap", Title: "Turn pinned memory off: `--disable-pinned-memory`", Cost: "Somewhat slower.", Steps: comfyStart("In ComfyUI since November 2025.", step.Change{Flag: "--disable-pinned-memory"})},
 	cause.Cure{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Ways: roomSystems, Cost: "Free to look."},
 	comfyKeepFree)

@@ -7,7 +7,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 )
 
 const comfyThread, comfyArgs = "https://github.com/Comfy-Org/ComfyUI/issues/", "https://github.com/Comfy-Org/ComfyUI/blob/master/comfy/cli_args.py"
@@ -16,13 +15,13 @@ const comfyThread, comfyArgs = "https://github.com/Comfy-Org/ComfyUI/issues/", "
 var moves = []string{"in cast_to", "r.copy_(", "in cast_bias_weight", "model_patcher.py", "in pin_memory", "model_load("}
 
 // Driver are ComfyUI's cards on the driver's refusal, which has no figures:
-// unpin turns pinned memory off, look and keep are what to look at and how to
-// keep more of the card free.
-func Driver(unpin, look, keep cause.Cure) []cause.Card {
+// unloads holds where weights were leaving the card, unpin turns pinned memory
+// off, look and keep are what to look at and how to keep more of the card free.
+func Driver(unloads func(*ledger.Case) bool, unpin, look, keep cause.Cure) []cause.Card {
 	return []cause.Card{
 		{
 			ID: "comfyui/wanvideo-unloading", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool {
-				return c.Near("Initializing block swap") || c.Near("WanVideoWrapper") && ram.Unloads(c)
+				return c.Near("Initializing block swap") || c.Near("WanVideoWrapper") && unloads(c)
 			},
 			Headline: "got a CUDA out-of-memory error without sizes, with block swap on",
 			Means:    "The message is the driver's. The node moves blocks to RAM between their turns; with `use_non_blocking` (in the WanVideoWrapper of March 2025 always) that RAM is pinned, which the driver hands out too, so a lack of it reads like one of the card. A full card mostly says \"Allocation on device\" or \"Tried to allocate\".",
@@ -42,7 +41,7 @@ func Driver(unpin, look, keep cause.Cure) []cause.Card {
 			Sources:  []string{comfyThread + "10662", comfyThread + "14126", "https://github.com/kijai/ComfyUI-KJNodes/issues/430", comfyThread + "15255", comfyThread + "9139", comfyArgs}, Solved: 2,
 		},
 		{
-			ID: "comfyui/driver", Kinds: []fact.Kind{fact.CUDAError}, If: unplaced,
+			ID: "comfyui/driver", Kinds: []fact.Kind{fact.CUDAError}, Unsaid: []string{"QuantizedFluxModel", "svdq-"}, If: unplaced,
 			Headline: "got a CUDA out-of-memory error without sizes",
 			Means:    "The message is the driver's, and no frame here shows what was being done. A full card mostly says \"Allocation on device\" or \"Tried to allocate\"; the driver's words also come when RAM for waiting weights cannot be pinned (ComfyUI pins it since November 2025), and on Windows when RAM plus page file are used up.",
 			Not:      "`--disable-cuda-malloc`, allocator settings: they do not reach the driver.",
