@@ -35,9 +35,11 @@ func counted(c *ledger.Case) int64 {
 // scored is the batch that is scored against all entities, where that comes to
 // what was asked for.
 func scored(c *ledger.Case) (batch, all int64) {
+	if batch = int64(ledger.IntSetting(c, step.BatchSettings...)); batch <= 0 || !c.Asked.Has() {
+		return 0, 0
+	}
 	all = counted(c)
-	batch = int64(ledger.IntSetting(c, step.BatchSettings...))
-	if size := 4 * all * batch; size > 0 && c.Asked.Has() && ledger.Near(size, c.Asked.Bytes, c.Asked.Within+size/200) {
+	if size := 4 * all * batch; size > 0 && ledger.Near(size, c.Asked.Bytes, c.Asked.Within+size/200) {
 		return batch, all
 	}
 	return 0, 0
