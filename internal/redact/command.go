@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Variable begins a word that stands for a key or a password in a command: the
-// name of an environment variable follows, which is printed in its place. No log
+// Variable begins a word that stands in a command for a key, a password or a value
+// that the reader's shell has: the name of an environment variable follows, which is printed in its place. No log
 // can hold it, since control characters are taken off.
 const Variable = "\x01"
 
@@ -34,6 +34,50 @@ func Command(words []string, program string) []string {
 		i += restOfString(value, words[i+1:])
 	}
 	return out
+}
+
+// OwnVariables keeps a variable of the reader's that is a whole word or a whole
+// value (`$MODEL`, `--port=${PORT}`) as [Variable] and its name: the shell in which
+// the command was typed knows it. A command ends before any other "$", and before
+// the option whose value it is.
+func OwnVariables(words []string) []string {
+	var out []string
+	for _, w := range words {
+		flag, value, joined := strings.Cut(w, "=")
+		if !joined || !option(flag) {
+			flag, value = "", w
+		}
+		before := flag
+		if n := len(out); flag == "" && n > 0 {
+			before = out[n-1]
+		}
+		name, known := plainVariable(value)
+		known = known && (SecretOption(before) || !SecretOption("--"+name)) // no key becomes a model's name
+		switch {
+		case known && flag != "":
+			out = append(out, flag+"="+Variable+name)
+		case known:
+			out = append(out, Variable+name)
+		case strings.Contains(w, "$"):
+			if flag == "" && option(before) {
+				out = out[:len(out)-1]
+			}
+			return out
+		default:
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// plainVariable is the name in `$NAME` or `${NAME}`.
+func plainVariable(word string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(word, "$")
+	if inner, braced := strings.CutPrefix(name, "{"); braced {
+		name, ok = strings.CutSuffix(inner, "}")
+	}
+	plain := strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	return name, ok && name != "" && len(name) <= 40 && plain && (name[0] < '0' || name[0] > '9')
 }
 
 // CommandLine is [Command] for a line as it was typed.

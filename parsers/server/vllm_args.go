@@ -1,7 +1,6 @@
 package server
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,6 +101,9 @@ func only(names ...string) func(text.Argument) (keep, byDefault bool) {
 var modelArguments = []string{"model", "model_tag", "model_path", "model_id"}
 
 func model(m text.Message, name string) {
+	if strings.HasPrefix(name, redact.Variable) {
+		return
+	}
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
 }
 
@@ -149,7 +151,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 					value = words[i]
 				}
 			}
-			if redact.SecretOption(flag) {
+			if redact.SecretOption(flag) || strings.HasPrefix(value, redact.Variable) {
 				continue
 			}
 			if slices.Contains(modelArguments, name) {
@@ -188,11 +190,10 @@ func commandWords(m text.Message) []string {
 		from, end := m.Log.LineSpan(to)
 		text, to = before+" "+m.Log.Text(from, end), end
 	}
-	text = os.Expand(text, strings.ToUpper) // a variable's name stands for its value
-	if i := strings.IndexAny(text, "|;&><`$#"); i >= 0 {
+	if i := strings.IndexAny(text, "|;&><`#"); i >= 0 {
 		text = text[:i]
 	}
-	words := shellWords(text)
+	words := redact.OwnVariables(shellWords(text))
 	ofCommand := func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }
 	if len(words) > 2 && strings.ContainsAny(words[0], "/:") && slices.ContainsFunc(words[1:3], func(w string) bool { return strings.HasPrefix(w, "--") }) && ofCommand(words[1]) {
 		return words[1:] // of an image
