@@ -29,8 +29,11 @@ var Exceptions = text.Parser{
 				raised = " (" + at + ")"
 			}
 			name := exceptionOf(said)
-			if _, panicked, ok := strings.Cut(said, "' panicked at "); ok { // Rust 1.73 and later: the reason stands below
-				name, said = "panic", "panicked at "+panicked+" "+l.Lines[min(i+1, len(l.Lines)-1)].Text
+			if _, panicked, ok := strings.Cut(said, "' panicked at "); ok {
+				name, said = "panic", "panicked at "+panicked
+				if strings.HasSuffix(said, ":") && i+1 < len(l.Lines) { // Rust 1.73 and later: the reason stands below
+					said += " " + l.Lines[i+1].Text
+				}
 			}
 			if name != "" && (len(f.Lookalikes) == 0 || f.Lookalikes[0].Line != line.Number) {
 				f.Lookalikes = append(f.Lookalikes, ended(l, line.Number, name, strings.ToValidUTF8(said[:min(len(said), longestException)], ""), raised))
@@ -44,11 +47,11 @@ var Exceptions = text.Parser{
 // words that no parser knows.
 func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
 	if advice := adviceOn(l, name); advice != "" || !ofMemory(strings.ToLower(said)) {
-		title := "The last traceback ends in this Python exception, which is not about memory."
+		id, title := fact.PythonException, "The last traceback ends in this Python exception, which is not about memory."
 		if name == "panic" {
-			title = "The program ended in this panic of Rust, which is not about memory."
+			id, title = "rust_panic", "The log ends in this panic of Rust, which is not about memory."
 		}
-		return fact.Lookalike{ID: fact.PythonException, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")}
+		return fact.Lookalike{ID: id, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")}
 	}
 	return fact.Mention(line, said+raised)
 }
@@ -69,10 +72,7 @@ func lastTraceback(l *text.Log, hits []text.Hit) int {
 	return l.Line(hits[len(hits)-1].At) - 1
 }
 
-const (
-	longestTraceback = 400 // lines
-	longestException = 300 // bytes
-)
+const longestTraceback, longestException = 400, 300 // lines, bytes
 
 // placeOf is the file without its folder and the line of a step of a traceback,
 // "" for another line.

@@ -32,8 +32,8 @@ var vllmLines = []text.Wording{
 	text.On("Requested memory:", text.States(60, 60, text.NewPattern(`initialfreememory:SIZE;requestedmemory:(?<utilization>NUM)\(util\),(?<desired>SIZE)`))),
 	text.On("Available KV cache memory:", vllmAvailableLine), text.On("as specified by kv_cache_memory_bytes", vllmFixedCache), text.On("Maximum concurrency for", vllmConcurrency),
 	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))), text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
-	text.On(", # CPU blocks:", text.Says("vllm_v0")),                                                                                                     // V1 does not swap to them
-	text.On("GPU blocks: ", vllmBlocks), text.On("CUDA blocks: ", vllmBlocks), text.On("rocm blocks: ", vllmBlocks), text.On("xpu blocks: ", vllmBlocks), // "# GPU blocks": a line may have lost its "# "
+	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them; "# GPU blocks" may have lost its "# "
+	text.On("GPU blocks: ", vllmBlocks), text.On("CUDA blocks: ", vllmBlocks), text.On("rocm blocks: ", vllmBlocks), text.On("xpu blocks: ", vllmBlocks),
 	text.On("offload plan check", text.States(0, 120, text.NewPattern(`overheadplanned(?<overhead_planned>SIZE),measured(?<overhead_measured>SIZE)`))),
 	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
