@@ -45,8 +45,17 @@ func says(parts ...string) func(*ledger.Case) bool {
 // of holds for a repository that is known by such names alone: its own card is
 // full, or the message has no figures.
 func of(named func(*ledger.Case) bool, more ...func(*ledger.Case) bool) func(*ledger.Case) bool {
-	sized := when.All(cures.OnOneCard, cures.OwnCard)
-	return when.All(unknown, when.Any(sized, when.Root(fact.CUDAError)), when.All(more...), named)
+	return when.All(theirs, named, when.All(more...))
+}
+
+// theirs is what all cards of this room ask first; found out once.
+func theirs(c *ledger.Case) bool {
+	return c.OfCard("subject/theirs", func(c *ledger.Case) map[string]string {
+		if unknown(c) && (c.Root(fact.CUDAError) || cures.OnOneCard(c) && cures.OwnCard(c)) {
+			return map[string]string{"": "yes"}
+		}
+		return nil
+	}) != nil
 }
 
 // plain are programs that say nothing of what a network is for.
