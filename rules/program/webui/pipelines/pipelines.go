@@ -18,7 +18,7 @@ const docs = "https://huggingface.co/docs/diffusers/optimization/memory"
 // fourBits loads FLUX.2's 4-bit files into RAM: without device_map they go to
 // the card as they are read.
 var fourBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Load it in 4 bit, into RAM first", Told: "Text encoder and transformer together do not fit 24 GB in 4 bit either, and without `device_map=\"cpu\"` both go to the card as they are read. First `pip install -U diffusers transformers accelerate bitsandbytes`.", Kind: "python",
+	Fix: "use_lower_quant", Title: "Load it in 4 bit, into RAM first", Told: "The larger part takes about 18 GB in 4 bit. `device_map=\"cpu\"` keeps both off the card while they are read: together they are more than 24 GB. First `pip install -U diffusers transformers accelerate bitsandbytes`.", Kind: "python",
 	Text: "import torch\nfrom diffusers import AutoModel, Flux2Pipeline\nfrom transformers import Mistral3ForConditionalGeneration\n\nrepo = \"diffusers/FLUX.2-dev-bnb-4bit\"\nencoder = Mistral3ForConditionalGeneration.from_pretrained(repo, subfolder=\"text_encoder\", torch_dtype=torch.bfloat16, device_map=\"cpu\")\ndit = AutoModel.from_pretrained(repo, subfolder=\"transformer\", torch_dtype=torch.bfloat16, device_map=\"cpu\")\npipe = Flux2Pipeline.from_pretrained(repo, text_encoder=encoder, transformer=dit, torch_dtype=torch.bfloat16)\npipe.enable_model_cpu_offload()   # about 20 GB; no pipe.to(...)", Cost: "Slight loss of quality; RAM for both.",
 }
 
