@@ -96,7 +96,7 @@ func (k *keys) inFigures(f *Figures) {
 // inNumbers is what the numbers of an incident are called.
 func (k *keys) inNumbers(in *Incident) {
 	r := &in.Reader
-	k.in(r.Program, r.Work, r.Edits, r.OS, r.Language)
+	k.in(r.Program, r.Repository, r.Work, r.Edits, r.OS, r.Language)
 	if m := in.Model; m != nil {
 		k.in(m.Name, m.Format, m.Basis)
 	}

@@ -512,7 +512,9 @@ func (p *page) foot(in *diagnose.Incident) {
 	if name := rules.Shown(in.Framework); name != "The program" {
 		told += " · " + name
 	}
-	if in.Model != nil && in.Model.Name != "" && len(in.Model.Name) < 50 {
+	if in.Reader.Repository != "" {
+		told += " · " + in.Reader.Repository
+	} else if in.Model != nil && in.Model.Name != "" && len(in.Model.Name) < 50 {
 		told += " · " + strings.ReplaceAll(in.Model.Name, "`", "")
 	}
 	if len(in.Causes) > 0 && in.Causes[0].ID != "unknown" {

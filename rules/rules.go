@@ -40,6 +40,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/checkouts"
 	"github.com/oomdoc/oomdoc/rules/program/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/books"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
@@ -50,10 +51,11 @@ import (
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
+	checkouts.Learn(c, byName())
 	ledger.Derive(c, program.Books(own(c), books.Of))
 	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
-	return odds.Judge(c, clues(), program.Cards(own(c)))
+	return checkouts.State(c, odds.Judge(c, clues(), program.Cards(own(c))))
 }
 
 // own are the programs of a case: those that took part, after the one that the
@@ -64,7 +66,7 @@ func own(c *ledger.Case) []*program.Program {
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return slices.Concat([]*program.Program{&rest.First}, program.Of(stack, byName()), rest.Beside(c))
+	return slices.Concat([]*program.Program{&rest.First}, checkouts.Programs(c), program.Of(stack, byName()), rest.Beside(c))
 }
 
 // uncarried are names of programs without those whose code another program of the

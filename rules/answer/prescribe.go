@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/checkouts"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/wording"
@@ -30,7 +31,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
 	means := code.ForBackend(c, t.Meaning())
-	cures := slices.DeleteFunc(slices.Clone(card.Cures), func(cure cause.Cure) bool {
+	cures := slices.DeleteFunc(checkouts.Cures(c, card, likeliest.ID), func(cure cause.Cure) bool {
 		return cure.If != nil && !cure.If(c) || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
 	for i, cure := range cures {
@@ -58,7 +59,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(cures) - i))
-		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure || likeliest.ID == cause.BatchTooLarge && c.Root(fact.CUDAError) && ledger.FailedAt(c, "backward") != nil {
+		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure || c.Reader.Repository != "" || likeliest.ID == cause.BatchTooLarge && c.Root(fact.CUDAError) && ledger.FailedAt(c, "backward") != nil {
 			b.plan = first
 		}
 		prescribed++

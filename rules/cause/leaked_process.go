@@ -1,8 +1,6 @@
 package cause
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-)
+import "github.com/oomdoc/oomdoc/rules/ledger"
 
 var leakedProcess = Rule{
 	ID:      LeakedProcess,

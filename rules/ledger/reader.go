@@ -6,8 +6,10 @@ import "slices"
 // what they can change. What the log does not show is "" or 0.
 type Reader struct {
 	// Program is what they started, and whose settings are theirs: a program's
-	// name, "own-script", or a library's script ("transformers-script").
-	Program string `json:"program,omitempty"`
+	// name, "own-script", or a library's script ("transformers-script"); Repository
+	// is what they checked out and run, OWNER/NAME on GitHub.
+	Program    string `json:"program,omitempty"`
+	Repository string `json:"repository,omitempty"`
 	// Work is text-inference, text-training, embedding, image-generation,
 	// video-generation, vision, audio, graph, science, data, rendering or build.
 	Work string `json:"work,omitempty"`
@@ -19,10 +21,9 @@ type Reader struct {
 	// Language is python, cpp, go, js, rust, java, csharp or other.
 	Language string `json:"language,omitempty"`
 	// Cards and Ranks are how many there are at least.
-	Cards int `json:"cards,omitempty"`
-	Ranks int `json:"ranks,omitempty"`
-	// Lines prove it.
-	Lines []int `json:"lines,omitempty"`
+	Cards int   `json:"cards,omitempty"`
+	Ranks int   `json:"ranks,omitempty"`
+	Lines []int `json:"lines,omitempty"` // that prove it
 }
 
 // Writes reports that a line of a language can be put into what failed, as far

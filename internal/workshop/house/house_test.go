@@ -51,6 +51,7 @@ var floors = [][]string{
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps", "rules/program/data", "rules/program/build", "rules/program/rest", "rules/program/field"},
 	{"rules/program/webui/scripts", "rules/program/ollama", "rules/program/fronts", "rules/program/textgen", "rules/program/cluster", "rules/program/lab", "rules/program/papers", "rules/program/makers"},
 	{"rules/odds"},
+	{"rules/program/checkouts"},
 	{"rules/answer", "rules/story"},
 	{"rules"},
 }

@@ -197,33 +197,10 @@ func Less(c *ledger.Case, Batch string) string {
 	case Batch != "":
 		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
 	}
-	if file := Config(c); file != "" {
-		return "half the batch size (its key stands in `" + file + "`; 1 shows whether it runs at all); " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+	if place := batchPlace(c); place != "" {
+		return "half the batch size (" + place + "; 1 shows whether it runs at all); " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 	}
 	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
-}
-
-// sample is how one sample becomes smaller in the reader's kind of work.
-func sample(c *ledger.Case, otherwise string) string {
-	switch work := c.Reader.Work; {
-	case work == "vision" || work == "image-generation":
-		return "smaller images or crops (half the width and height is a quarter)"
-	case work == "video-generation":
-		return "fewer frames, or half the width and height (a quarter)"
-	case work == "audio":
-		return "shorter recordings (cut or leave out the longest; batches by seconds, not by files)"
-	case work == "graph" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return graphs(x.File) }):
-		return "smaller parts of the graph (sample neighbours)"
-	case strings.HasPrefix(work, "text") || work == "embedding":
-		return "shorter texts (half the length is half the work, of attention scores a quarter)"
-	}
-	return otherwise
-}
-
-// graphs reports a file that is about graphs, by its path.
-func graphs(file string) bool {
-	file = strings.ReplaceAll(strings.ToLower(file), "torch/autograd/graph.py", "") // PyTorch's own, in every traceback of a way back
-	return slices.ContainsFunc([]string{"geometric", "/dgl/", "graph", "gnn", "gcn", "gat.py"}, func(part string) bool { return strings.Contains(file, part) })
 }
 
 // off is the script's own switch, where the log shows that it is off.

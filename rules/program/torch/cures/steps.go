@@ -36,8 +36,8 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		out["any_input"] = "Half of what your command asks for (" + out["halved"] + ") is a quarter of the pixels, of attention scores a sixteenth. " + fits(c)
 	}
 	halve, other := "Half the batch size (training: with gradient accumulation, for the same result), or ", "Half the batch size or the length, or half"
-	if file := Config(c); file != "" && Batch(c)["batch"] == "" && !SingleSample(c) {
-		halve, other = "Half the batch size (its key stands in `"+file+"`), or ", "Half the batch size (its key stands in `"+file+"`) or the length, or half"
+	if place := batchPlace(c); place != "" {
+		halve, other = "Half the batch size ("+place+"), or ", "Half the batch size ("+place+") or the length, or half"
 	}
 	switch batch := Batch(c)["batch"]; {
 	case batch != "":

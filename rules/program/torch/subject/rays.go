@@ -1,8 +1,6 @@
 package subject
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
@@ -16,9 +14,7 @@ var rays = says("rays_o", "rays_d", "ray_o,", "batchify_rays", "render_rays", "r
 var marched = says("xyzs", "march_rays", "run_cuda(", "cuda_ray")
 
 // whole: a picture is rendered, not a batch of random rays.
-func whole(c *ledger.Case) bool {
-	return used(c) || strings.Contains(names(c), "render_path") || strings.Contains(names(c), "render_image") || strings.Contains(names(c), "\nrender.py")
-}
+var whole = when.Any(used, says("render_path", "render_image", "\nrender.py"))
 
 // rayCards are about fields that are rendered along rays.
 var rayCards = []cause.Card{{

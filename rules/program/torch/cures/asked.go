@@ -1,0 +1,60 @@
+package cures
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// batchPlace is where the reader finds the batch size of a script that nothing is
+// known of, "" where the log states it or does not tell.
+func batchPlace(c *ledger.Case) string {
+	if Batch(c)["batch"] != "" || SingleSample(c) {
+		return ""
+	}
+	if file := Config(c); file != "" {
+		return "its key stands in `" + file + "`"
+	}
+	if script := asked(c); script != "" {
+		return "`python " + script + " --help` lists the options"
+	}
+	return ""
+}
+
+// parsed are names of what argparse and its like make of a command line.
+var parsed = []string{"args", "opt", "opts", "flags", "parser"}
+
+// asked is a script of the reader's own that says with --help what its options
+// are, "" where nothing shows that it has some: argparse answers before the
+// script does anything else.
+func asked(c *ledger.Case) string {
+	for _, f := range c.Facts.Code { // as it was typed
+		if f.Own && f.Function == "" && strings.Contains(f.Args, " --") {
+			return plainScript(f.File)
+		}
+	}
+	own := ownWords(c)
+	if !slices.ContainsFunc(parsed, func(word string) bool { _, ok := own[word]; return ok }) {
+		return ""
+	}
+	for _, f := range ledger.Trace(c) {
+		if f.Own && f.Function == "<module>" {
+			return plainScript(strings.TrimPrefix(strings.ReplaceAll(f.File, `\`, "/"), "./"))
+		}
+	}
+	return ""
+}
+
+// plainScript is a script's name as it is typed in its folder, "" for one that a
+// shell would have to be told about.
+func plainScript(file string) string {
+	if strings.HasPrefix(file, "/") || strings.Contains(file, ":") {
+		file = path.Base(file)
+	}
+	if !strings.HasSuffix(file, ".py") || strings.Trim(file, letters+"/") != "" || strings.HasPrefix(file, "-") {
+		return ""
+	}
+	return file
+}
