@@ -58,11 +58,11 @@ func (t teller) refusedHeadline() string {
 	f := t.F()
 	switch {
 	case ledger.AbsurdSize(t.Case):
-		return t.with("asked for an absurd size", "a number that is no size of memory")
+		return t.with("asked for an impossible size", "the number is not a real amount of memory")
 	case f.Requested != nil && t.Ceiling().Has() && f.Requested.Bytes > t.Ceiling().Bytes:
-		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+t.Ceiling().Round())
+		return t.with("asked for "+t.Asked.String()+" in one block", "the "+t.whole()+" has "+t.Ceiling().Round())
 	case f.Free != nil && ledger.Roomy(t.Case):
-		return t.with("was refused "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
+		return t.with("did not get "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
 	case pieces[t.Failure.Stage] != "":
 		return t.with("ran out of "+t.card(), pieces[t.Failure.Stage]+" did not fit")
 	}
@@ -76,7 +76,7 @@ func (t teller) whole() string {
 	case t.Limit.Has():
 		return "limit"
 	}
-	return "card"
+	return "GPU"
 }
 
 // reason is what the figures say, else the likely cause's title.
@@ -84,9 +84,9 @@ func (t teller) reason() string {
 	outside := t.Others.Bytes - ledger.DriverContext
 	switch {
 	case t.cause.ID == cause.LeakedProcess && t.Others.Has() && t.Total.Has() && outside*2 < t.Total.Bytes && outside*5 > t.Total.Bytes:
-		return ledger.Percent(t.Others, t.Total) + " of it is held outside this program"
+		return ledger.Percent(t.Others, t.Total) + " of it is used by something else"
 	case t.cause.ID == cause.Fragmentation && t.Slack.Has():
-		return t.Slack.String() + " is reserved but unused, in pieces that are too small"
+		return t.Slack.String() + " is reserved but not in use, in blocks that are too small"
 	case t.cause.ID == cause.BatchTooLarge || t.cause.ID == "":
 		if ledger.FillsAlone(t.Case) && t.Total.Has() && !t.onHost() {
 			return "this program fills it by itself"

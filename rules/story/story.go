@@ -86,11 +86,11 @@ func (t teller) card() string {
 	case t.onHost():
 		return "system memory (RAM)"
 	case t.Backend == "mps" || t.Backend == "metal":
-		return "the Mac's graphics memory"
+		return "the Mac's GPU memory"
 	case t.Total.Has() && t.Backend == "tpu":
-		return "its " + t.Total.Round() + " TPU"
+		return "memory on its " + t.Total.Round() + " TPU"
 	case t.Total.Has():
-		return "its " + t.Total.Round() + " card"
+		return "memory on its " + t.Total.Round() + " " + t.whole()
 	case t.Backend == "tpu":
 		return "TPU memory"
 	case t.Backend == "npu":
@@ -98,7 +98,7 @@ func (t teller) card() string {
 	case t.Backend == "":
 		return "memory"
 	}
-	return "graphics memory"
+	return "GPU memory"
 }
 
 // phases say when it happened.
@@ -116,9 +116,7 @@ func (t teller) when() string {
 }
 
 // pieces are what was refused, by the stage that the message names.
-var pieces = map[string]string{
-	"weights": "the model's weights", "kv": "the KV cache", "compute": "the working memory of a batch", "graph": "the working memory of a batch",
-}
+var pieces = map[string]string{"weights": "the model's weights", "kv": "the KV cache", "compute": "the working memory of a batch", "graph": "the working memory of a batch"}
 
 // thousands writes a count with separators: 131,072.
 func thousands(x *fact.Count) string { return ledger.Thousands(int64(x.Value)) }

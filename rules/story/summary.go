@@ -22,7 +22,7 @@ func (t teller) summary() string {
 	case f.KVAvailable != nil:
 		return t.cacheSummary()
 	case f.Desired != nil && f.Utilization != nil:
-		return t.against(fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, strings.TrimSuffix(" of "+Device(t.Case), " of "), f.Utilization.Text), f.Free, "is not free", "was free")
+		return t.against(fmt.Sprintf("It was set to take %s%s (a fraction of %s)", f.Desired, strings.TrimSuffix(" of "+Device(t.Case), " of "), f.Utilization.Text), f.Free, "is not free", "was free")
 	case f.Desired != nil:
 		return t.planSummary()
 	case f.SystemRequired != nil:
@@ -57,33 +57,41 @@ func (t teller) refusedSentence() string {
 		return fmt.Sprintf("It needed %s bytes of a pool of %s that it had planned for itself.", ledger.Thousands(t.Asked.Bytes), ledger.Thousands(t.Free.Bytes))
 	}
 	if t.Root(fact.SharedSegment) {
-		return "It wanted a region of " + t.Asked.String() + " in /dev/shm and did not get it."
+		return "It needed " + t.Asked.String() + " in /dev/shm and did not get it."
 	}
-	asked := "It asked" + strings.TrimSuffix(" "+Device(t.Case), " ") + " for " + t.Asked.String()
+	asked := "It needed " + t.Asked.String()
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		if t.Root(fact.MLXBuffer, fact.BufferLimit, fact.WGPUBuffer) {
-			return fmt.Sprintf("%s in one piece; no single piece may be larger than %s, however much is free.", asked, all)
+			return fmt.Sprintf("%s in one block%s; no single block may be larger than %s, however much is free.", asked, t.on(), all)
 		}
-		return fmt.Sprintf("%s in one piece; there is %s in all, so it would not fit even if everything else were free.", asked, all)
+		return fmt.Sprintf("%s in one block%s; there is only %s in all, so it would not fit even if everything else were free.", asked, t.on(), all)
 	}
-	asked += " more" + t.where()
+	asked += " more" + t.on() + t.where()
 	switch {
 	case t.Reader.Work == "data" && t.F().Limit != nil: // its own limit: it asked nobody
 		return "It needed " + t.Asked.String() + " more" + t.where() + "."
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes && t.Free.String() == t.Asked.String():
-		return asked + " and was refused: no more than that was free."
+		return asked + ", and no more than that was free."
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
-		return fmt.Sprintf("%s and was refused, though %s was free.", asked, t.Free)
+		return fmt.Sprintf("%s and did not get it, although %s was free.", asked, t.Free)
 	case t.Free.Has() && t.Free.Bytes == 0:
-		return asked + "; nothing was free."
+		return asked + ", but nothing was free."
 	case t.Free.Has():
-		return t.short(fmt.Sprintf("%s; %s was free", asked, t.Free))
+		return t.short(fmt.Sprintf("%s, but only %s was free", asked, t.Free))
 	case t.Room.Has() && t.Mine.Has() && t.Mine.Bytes == 0 && t.Ceiling().Has():
-		return fmt.Sprintf("%s and was refused, though it held nothing of the %s.", asked, t.Ceiling())
+		return fmt.Sprintf("%s and did not get it, although it held nothing of the %s.", asked, t.Ceiling())
 	case t.Room.Has() && t.Room.Bytes >= 0 && t.Ceiling().Has():
-		return t.short(fmt.Sprintf("%s; %s of the %s was left beside what it held", asked, t.Room, t.Ceiling()))
+		return t.short(fmt.Sprintf("%s, but beside what it held only %s of the %s was left", asked, t.Room, t.Ceiling()))
 	}
 	return asked + " and did not get it."
+}
+
+// on is the memory that was asked, " on GPU 0"; "" where the log does not say.
+func (t teller) on() string {
+	if device := Device(t.Case); device != devices["cpu"] {
+		return strings.TrimSuffix(" on "+device, " on ")
+	}
+	return " of system memory (RAM)"
 }
 
 // where is the innermost place in the reader's own code that was at work, with a
@@ -142,8 +150,8 @@ func (t teller) short(told string) string {
 
 // shares are how parts of a memory are told in a sentence.
 var shares = map[string]string{
-	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "working memory", ledger.PartTensors: "live tensors",
-	ledger.PartUnused: "reserved but unused", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
+	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "working memory", ledger.PartTensors: "tensors in use",
+	ledger.PartUnused: "reserved but not in use", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
 	ledger.PartBuffers: "other buffers", ledger.PartOthers: "outside this process", ledger.PartKept: "left free on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
@@ -181,15 +189,12 @@ func (t teller) holders() string {
 		if p.ID == most.ID {
 			part += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
 		}
-		told = append(told, part+" is "+name)
+		told = append(told, part+" "+name)
 	}
 	if len(told) == 0 {
 		return ""
 	}
-	if last := len(told) - 1; last > 0 {
-		told[last] = "and " + told[last]
-	}
-	return fmt.Sprintf("Of %s, %s.", t.all(m), strings.Join(told, ", "))
+	return fmt.Sprintf("Of the %s: %s.", t.all(m), strings.Join(told, ", "))
 }
 
 // withoutContext are the parts with a process's libraries and its driver as one:
@@ -255,13 +260,13 @@ func (t teller) cacheSummary() string {
 		}
 	}
 	if f.KVAvailable.Bytes <= 0 {
-		return subject + "; after the weights and the working memory nothing is left for it."
+		return subject + ", but after the weights and the working memory nothing is left for it."
 	}
-	left := fmt.Sprintf("after the weights and the working memory %s is left for it", f.KVAvailable)
+	left := fmt.Sprintf("but after the weights and the working memory only %s is left", f.KVAvailable)
 	if _, byHand := t.Setting("kv_cache_memory_bytes"); byHand {
-		left = fmt.Sprintf("%s was fixed for it", f.KVAvailable)
+		left = fmt.Sprintf("but it was fixed at %s", f.KVAvailable)
 	}
-	told := t.short(subject + "; " + left)
+	told := t.short(subject + ", " + left)
 	if f.EstMaxModelLen != nil && t.told == nil { // else its first fix says it
 		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
 	}
@@ -272,18 +277,18 @@ func (t teller) cacheSummary() string {
 // was missing.
 func (t teller) against(told string, have *fact.Size, unsaid, said string) string {
 	if have == nil {
-		return told + ", and that much " + unsaid + "."
+		return told + ", but that much " + unsaid + "."
 	}
-	return t.short(fmt.Sprintf("%s; %s %s", told, have, said))
+	return t.short(fmt.Sprintf("%s, but only %s %s", told, have, said))
 }
 
 // planSummary is for compilers that know before they start (XLA).
 func (t teller) planSummary() string {
-	told := fmt.Sprintf("It planned to use %s%s", t.Asked, strings.TrimSuffix(" of "+Device(t.Case), " of "))
+	told := fmt.Sprintf("Its compiled program needs %s%s", t.Asked, t.on())
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
-		return t.short(fmt.Sprintf("%s; %s is all there is", told, all))
+		return t.short(fmt.Sprintf("%s, but there is only %s", told, all))
 	}
-	return told + ", and that much is not available."
+	return told + ", but that much is not available."
 }
 
 // heldSummary is for messages that do not say how much was wanted.
@@ -293,25 +298,22 @@ func (t teller) heldSummary() string {
 	case f.Requested != nil && f.Requested.Bytes > 0, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens), t.told != nil && f.Limit != nil:
 		return "" // the card says the figures
 	case f.KVTokens != nil && f.MaxModelLen != nil:
-		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
+		return fmt.Sprintf("One request may have %s tokens, but the KV cache has room for only %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:
-		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
+		return fmt.Sprintf("Only %s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
 		return fmt.Sprintf("There is %s in all.", f.Total)
 	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
 		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
 			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
 		}
-		if t.told != nil {
-			return ""
-		}
-		return "The log does not say how much memory it held."
+		return t.killedSummary()
 	case t.told != nil:
 		return "" // the card says what is known
 	case t.Root(fact.CUDAError):
 		return "The driver's message has no figures."
 	case f.Empty():
-		return "The error itself names neither what was asked for nor what was free."
+		return "The error does not say how much was needed or how much was free."
 	}
-	return "The message does not say how much was asked for."
+	return "The message does not say how much was needed."
 }
