@@ -413,5 +413,5 @@ func autocast(c *ledger.Case) string {
 	if sinceAmpere(c) {
 		return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.bfloat16)`: it halves most activations. Gradient"
 	}
-	return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.bfloat16)` (before RTX 30: `torch.float16`, with a `GradScaler`): it halves most activations. Gradient"
+	return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.bfloat16)` (before RTX 30: float16 with a `GradScaler`): it halves most activations. Gradient"
 }
