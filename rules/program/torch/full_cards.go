@@ -77,9 +77,7 @@ var fullCards = []cause.Card{
 		Not:      "A smaller batch or a shorter input: the model was still being loaded.",
 		Cures: []cause.Cure{
 			cures.TooSmall,
-			{Fix: "balance_split", If: func(c *ledger.Case) bool {
-				return c.Near("torch.load(") && !c.Near("map_location=\"cpu\"", "map_location='cpu'")
-			}, Title: "Load the checkpoint to the CPU first", Cost: "free", Told: "Otherwise the GPU holds the weights twice for a moment:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint"},
+			{Fix: "balance_split", If: readsToCard, Title: "Load the checkpoint to the CPU first", Cost: "free", Told: "Otherwise the GPU holds the weights twice for a moment:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint"},
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "Turn on the program's option for block swap, offloading or low VRAM (transformers: `device_map=\"auto\"`; diffusers: `pipe.enable_model_cpu_offload()`). The weights are already in 16 bit or less."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Use this instead of `.to(\"cuda\")`. If it is still too much: `enable_sequential_cpu_offload()`, which is much slower. In a ready-made program: its offloading or low VRAM option.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
 			{Fix: "use_lower_quant", If: pipelined, Title: "Load its largest model in 8 or 4 bit", Cost: "some quality", Told: "For images: an fp8 or GGUF file (FLUX.1's transformer takes 24 GB at 16 bit, 12 at 8, 7 at 4), in ComfyUI or with diffusers' `GGUFQuantizationConfig`; the text encoder in 8 bit, too."},
@@ -190,7 +188,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory: {others} of its GPU is outside this rank",
-		Means:    "This rank holds {mine} of {total}. CUDA and NCCL themselves take about 0.5 to 1.5 GiB of the rest. What is beyond that is another program, an earlier run, or another rank on the wrong GPU (`cuda` without a number means GPU 0).",
+		Means:    "This rank holds {mine} of {total}. CUDA itself and NCCL take about 0.5 to 1.5 GiB of the rest. What is beyond that is another program, an earlier run, or another rank on the wrong GPU (`cuda` without a number means GPU 0).",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See which other processes use the GPU", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "If one is an earlier launch of yours, end it by its PID."},
 			{Fix: "balance_split", Title: "If several ranks are on one GPU: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},

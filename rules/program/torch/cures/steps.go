@@ -269,7 +269,7 @@ var TooSmall = cause.Cure{
 	Fix: "bigger_gpu", Title: "Run it on the CPU, or on a larger card", Cost: "slower, or an account", If: func(c *ledger.Case) bool {
 		return c.Total.Has() && c.Total.Bytes <= 9*units.GiB/4 && c.Backend != "mps"
 	},
-	Told: "{card} is too small for most current models, and CUDA alone takes 0.3 to 0.6 GiB of it. Use the program's CPU option, or set `CUDA_VISIBLE_DEVICES=-1` before the start. Colab and Kaggle offer free GPUs of 15 GiB.",
+	Told: "{card} is too small for most current models, and CUDA itself takes 0.3 to 0.6 GiB of it. Use the program's CPU option, or set `CUDA_VISIBLE_DEVICES=-1` before the start. Colab and Kaggle offer free GPUs of 15 GiB.",
 }
 
 // CopiesInput: a line of the reader's own copies one tensor to the card, which is
