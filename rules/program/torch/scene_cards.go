@@ -46,7 +46,7 @@ var figureCards = []cause.Card{
 		If:    when.All(onOneCard, ledger.Crowded, when.Not(cures.Listed)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory: TensorFlow has most likely taken the GPU",
-		Means:    "PyTorch itself holds only {mine}; {others} more is in use, and the log shows that TensorFlow started on this GPU. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
+		Means:    "PyTorch itself holds only {mine}; {others} more is in use, and the log shows TensorFlow starting. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
 		Not:      "`empty_cache()`: the memory is not PyTorch's.",
 		Later:    "If `nvidia-smi` lists another process with most of the memory, it is that one instead.",
 		Cures: []cause.Cure{
@@ -106,10 +106,10 @@ var figureCards = []cause.Card{
 		Means:    "[[{share} ]]{before} was on the card, so this one block is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a whole model or data set is moved at once.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "Set a small VRAM share in the BIOS and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel command line). VRAM and GTT (by default half of the other RAM) are two pools; which one counts depends on the ROCm version.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
-			{Fix: "fix_shape", Title: "Find the line in the traceback that asked for it", Cost: "a minute", Ways: []cause.Way{
-				{For: "An operation", Text: "print the shapes that go in, and look for a broadcast (`[:, None]`, a missing batch axis); else work on blocks or a smaller image."},
-				{For: "A model", Text: "transformers reserves the size of all weights first: load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`, so that the rest stays in RAM."},
+			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "If the GPU shares RAM with the CPU: give it more of it", Cost: "a restart", Told: "Set a small VRAM share in the BIOS and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel command line). This shows both pools:", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
+			{Fix: "fix_shape", Title: "Find the failing line in the traceback", Cost: "a minute", Ways: []cause.Way{
+				{For: "An operation", Text: "print the input shapes, and look for a wrong broadcast (`[:, None]`). Otherwise work on blocks or a smaller image."},
+				{For: "A model", Text: "load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`: transformers reserves the size of all weights first."},
 				{For: "A data set", Text: "leave it in RAM, and move each batch with `x.to(device)`."},
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or install a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "They count both pools. `torch.cuda.mem_get_info()` shows what is available."},
@@ -220,7 +220,7 @@ func fewOthers(c *ledger.Case) map[string]string {
 }
 
 // halfThere halves one large tensor.
-var halfThere = cause.Cure{Fix: halfWeights.Fix, If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: halfWeights.Title, Cost: halfWeights.Cost, Told: "It halves this tensor. Training: {half16} around the forward pass. Inference: `model.half()` and `x.half()`."}
+var halfThere = cause.Cure{Fix: halfWeights.Fix, If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: halfWeights.Title, Cost: halfWeights.Cost, Told: "Inference: `model.half()` and `x.half()`; training: {half16} around the forward pass. It halves this tensor."}
 
 // lessOfOwn is for work without training that a little less would let through.
 var lessOfOwn = cause.Cure{

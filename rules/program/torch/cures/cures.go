@@ -281,7 +281,7 @@ func scene(c *ledger.Case) map[string]string {
 	if trainerArguments(c) != "" {
 		figures["checkpointer"] = "`--gradient_checkpointing`, in TrainingArguments `gradient_checkpointing=True`"
 	}
-	figures["autocast"], figures["half16"], figures["scaled"], figures["scaler"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", ", in training with a `GradScaler`,", ", with a `GradScaler`"
+	figures["autocast"], figures["half16"], figures["scaled"], figures["scaler"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", " (in training with a `GradScaler`)", ", with a `GradScaler`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
 	} else if sinceAmpere(c) {
