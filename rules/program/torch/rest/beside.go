@@ -22,7 +22,7 @@ var beside = []cause.Card{
 		ID: "pytorch/started-together", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.Crowded, startedTogether, when.Not(ledger.Roomy)),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory on a GPU that {count} processes share, probably started together",
-		Means:    "{listed}. Most likely one program started them all, such as {kinds}. Each has its own CUDA context and data; this one holds {mine}.",
+		Means:    "{listed}: most likely one program started them all, such as {kinds}. Each has its own CUDA context and data; this one holds {mine}.",
 		Not:      "`empty_cache()` in this process: it does not reach the others.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: cures.Ranked, Title: "Give each rank its own GPU", Cost: "free", Told: "Run this in each rank before anything else touches CUDA. Then move tensors and models to that device, not to `cuda:0`:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
