@@ -72,7 +72,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
-		Headline: "reached PyTorch's GPU memory limit on a Mac with {ram}",
+		Headline: "reached its GPU memory limit on a Mac with {ram}",
 		Means:    "A Mac's GPU uses the ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, so this is probably a Mac with {ram}, and it is already swapping.[[ \"Other allocations\" ({other}) are Metal's own buffers for this program.]][[ {together}]]",
 		Not:      "{lifting}`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    cures.Kept, Figures: macMemory,
@@ -105,7 +105,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/mac-temporaries", Kinds: []fact.Kind{fact.MPSAlloc}, Among: []string{cause.SoftwareBug}, If: func(c *ledger.Case) bool { return metalOwn(c) != "" }, Figures: metalFigures,
-		Headline: "reached PyTorch's GPU memory limit on a Mac, most of it not in tensors",
+		Headline: "reached its GPU memory limit on a Mac, most of it not in tensors",
 		Means:    "Metal itself holds {other} for this program, besides its tensors[[ ({allocated})]]: temporary buffers, and a compiled graph for each input shape. If shapes vary (text lengths, graphs, last batches), these pile up in some versions until the limit is reached.",
 		Not:      "Lifting the limit alone: usually memory keeps climbing, and macOS swaps.",
 		Cures: []cause.Cure{
