@@ -58,7 +58,7 @@ var unslothCards = []cause.Card{
 		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: optimizerWords, Phases: []string{"training", "unknown"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() }, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
-		Means:    "With Unsloth's 4-bit LoRA the weights are small (0.6 GB per billion parameters[[, {w4} for {model}]]). Batch size x sample length decides, and one long sample pads the whole batch. If it fails only after many steps, it is usually one long sample.",
+		Means:    "With Unsloth's usual 4-bit LoRA the weights are small (0.6 GB per billion parameters[[, {w4} for {model}]]). Batch size x sample length decides, and one long sample pads the whole batch. If it fails only after many steps, it is usually one long sample.",
 		Not:      "A second card: a plain Unsloth run trains on one.",
 		Later:    "If it fails in an evaluation: `per_device_eval_batch_size=1, eval_accumulation_steps=4`.",
 		Cures: []cause.Cure{

@@ -55,7 +55,8 @@ func libraryBytes(c *ledger.Case) int64 {
 }
 
 func libraries(c *ledger.Case) map[string]string {
-	out := map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10), "grown": ""}
+	out := cures.Scene(c)
+	out["library"], out["grown"] = units.AmountWithin(libraryBytes(c), units.MiB*10), ""
 	if c.Signal("many_steps") != nil {
 		out["grown"] = "It ran for many updates first, so the simulator or tensors may be growing."
 	}

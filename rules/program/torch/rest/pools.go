@@ -33,11 +33,11 @@ var Pools = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Lower the server's share of the card", Ways: []cause.Way{
 				{For: "A model server", Text: "0.05 to 0.1 less than now, such as SGLang `--mem-fraction-static 0.75` or vLLM `--gpu-memory-utilization 0.85`."},
-				{For: "RL training (GRPO, PPO) with vLLM on the same cards", Text: "`vllm_gpu_memory_utilization` 0.3 (TRL; ms-swift, where it is 0.9 by default, with `--sleep_level 1`), verl `actor_rollout_ref.rollout.gpu_memory_utilization=0.4`."},
+				{For: "RL training (GRPO, PPO) with vLLM on the same cards", Text: "`vllm_gpu_memory_utilization` 0.3 in TRL or ms-swift (there with `--sleep_level 1`), in verl `actor_rollout_ref.rollout.gpu_memory_utilization=0.4`."},
 			}, Cost: "fewer requests, or tokens, at a time"},
 			{Fix: "lower_batch_size", Title: "Or let a request need less", Ways: []cause.Way{
-				{For: "A model server", Text: "prompts in smaller parts and fewer at once (SGLang `--chunked-prefill-size 2048 --max-running-requests 16`, vLLM `--max-num-batched-tokens 2048 --max-num-seqs 16`); smaller or fewer images in a request."},
-				{For: "Code of your own", Text: "a smaller batch or input, and `mode=\"default\"` in `torch.compile`, which keeps no graphs."},
+				{For: "A model server", Text: "SGLang `--chunked-prefill-size 2048 --max-running-requests 16`, vLLM `--max-num-batched-tokens 2048 --max-num-seqs 16`; fewer or smaller images."},
+				{For: "Code of your own", Text: "a smaller batch or input, and `torch.compile(mode=\"default\")`, which keeps no graphs."},
 			}, Cost: "slower"},
 			{Fix: "use_lower_quant", Title: "Or smaller weights", Told: "Use a checkpoint stored in FP8 or 4 bit, or split the weights over two GPUs (SGLang `--tp 2`, vLLM `--tensor-parallel-size 2`).", Cost: "little quality, or a second card"},
 		},
