@@ -60,6 +60,11 @@ var (
 		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, cures.Freed)), Title: "If nothing is trained: turn gradients off", Cost: "none",
 		Told: "Otherwise every layer's activations are kept.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 	}
+	// detachedState is for sequences that are passed in parts.
+	detachedState = cause.Cure{
+		Fix: "detach_accumulated", If: when.Not(evaluating), Title: "If you train on long sequences: cut them, and detach the state", Cost: "no gradient across the cuts",
+		Told: "Pass each sequence in chunks, and call `h = h.detach()` between them (LSTM: on both states).",
+	}
 	inPieces = cause.Cure{
 		Fix: "lower_batch_size", Title: "Process it in parts", Cost: "some lines of code",
 		Told: "Loop over slices, and move each result to RAM: `out.append(f(part).cpu())`.",
@@ -95,7 +100,7 @@ var operationCards = []cause.Card{
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer stores every time step of every sample: batch x length x width. One long sample usually pads the whole batch.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size or the sequence length", Cost: "slower", Told: "Halve the batch size[[ ({batch})]], and truncate the longest sequences. Sorting by length reduces padding."},
-		halfBits, checkpointed, halfWeights, checkpointOpen),
+		halfBits, detachedState, checkpointed, halfWeights),
 	operationCard("projection", "in a matrix product",
 		"The result has a row for every sample and position in the batch, so the batch size and the length decide its size.",
 		fewerRows, halfBits, checkpointed, halfWeights, checkpointOpen),
@@ -135,7 +140,7 @@ var operationCards = []cause.Card{
 		cause.Cure{Fix: "lower_batch_size", Title: "Compute only the leading part", Cost: "an approximation", Told: "Use `torch.svd_lowrank` or `torch.lobpcg` if the leading part is enough, `torch.linalg.solve` instead of an inverse, or one matrix of a batch at a time."},
 		shapesOfLine),
 	operationCard("sorting", "in sorting or searching a tensor",
-		"The result has the values, an 8-byte index for each and a working copy: several times the input.",
+		"Sorting needs room for the values, an 8-byte index for each and a working copy: up to several times the input.",
 		inPieces, noGraph, shapesOfLine),
 	operationCard("moving", "while copying data to the GPU",
 		"The failing line only moves data to the GPU. A whole data set, or everything that a loop has collected, is usually too much at once.",

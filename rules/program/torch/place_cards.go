@@ -273,7 +273,7 @@ func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
 // twins say what is beside this rank, and what that leaves idle.
 func twins(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	out["beside"], out["idle"] = "Other processes of about the same size hold "+c.Others.String()+" of this GPU, most likely other ranks of this launch", ""
+	out["beside"], out["idle"] = "Other processes hold "+c.Others.String()+" of this GPU, most likely other ranks of this launch", ""
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and " + c.Others.String() + " more is in use, about what another rank with the same model takes. So probably both put their copy on GPU 0"
 		out["idle"] = "Then another GPU is idle."

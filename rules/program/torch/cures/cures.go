@@ -68,7 +68,7 @@ var (
 	}
 	CheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "{cheaper_step}", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
-		Told: "{autocast} checkpointing ({checkpointer}) recomputes activations instead of storing them.",
+		Told: "{cheaper_how}",
 	}
 	// LastLayer is for training on a card that a deep network fills by itself.
 	LastLayer = cause.Cure{
@@ -200,7 +200,11 @@ func Less(c *ledger.Case, Batch string) string {
 	if file := Config(c); file != "" {
 		return "halve the batch size (set in `" + file + "`; 1 shows whether it runs at all), or use " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 	}
-	return "halve the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; or use " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+	named := ""
+	if c.Reader.Edits == "code" {
+		named = "`batch_size` of the DataLoader; "
+	}
+	return "halve the batch size (" + named + "1 shows whether it runs at all), with gradient accumulation for the same result; or use " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 }
 
 // sample is how one sample becomes smaller in the reader's kind of work.
@@ -290,6 +294,10 @@ func scene(c *ledger.Case) map[string]string {
 	figures["cheaper_step"] = "Turn on mixed precision and gradient checkpointing"
 	if strings.HasSuffix(figures["autocast"], "already; gradient") || figures["autocast"] == "Gradient" {
 		figures["cheaper_step"] = "Turn on gradient checkpointing"
+	}
+	figures["cheaper_how"] = figures["autocast"] + " checkpointing (" + figures["checkpointer"] + ") recomputes activations instead of storing them."
+	if figures["autocast"] == "Gradient" {
+		figures["cheaper_how"] = "Call the large layers through " + figures["checkpointer"] + ": their activations are recomputed instead of stored."
 	}
 	figures["smaller_model"] = smallerModel(figures["bits"], figures["files"])
 	figures["sixteen"] = sixteen(c)

@@ -65,7 +65,7 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 	if (c.Reader.Edits == "" || c.Reader.Edits == "code") && !Freed(c) {
 		free = " If nothing is trained, also run it under `torch.no_grad()`."
 	}
-	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
+	out["any_rows"] = halve + "fewer or shorter rows per call." + free
 	out["any_pixels"] = halve + "half the width and height of the images (a quarter of the memory), or tiles." + free
 	out["any_input"] = strings.TrimSpace(fits(c) + " " + anyInput(c, other+" "+wide+" (a quarter of the memory, of attention scores a sixteenth)."))
 	out["any"] = halve + Smaller(c, size) + "."
