@@ -281,7 +281,7 @@ func besides(c *ledger.Case) map[string]string {
 			figures["outside"] = "the processes that the message lists (" + units.Amount(listed) + "), and others that it cannot see, such as a desktop or another container"
 		}
 	}
-	figures["table"], figures["its"] = "", "its"
+	figures["table"], figures["its"] = "", "this"
 	if cures.Listed(c) || c.Others.Bytes > 2*units.GiB {
 		figures["its"] = "a shared"
 	}

@@ -182,7 +182,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 // evaluateFreely is for an evaluation that nothing shows to be free of gradients.
 var evaluateFreely = cause.Cure{
 	Fix: "inference_mode", If: evaluating, Title: "Turn gradients off in the evaluation, and use a smaller batch there", Cost: "none",
-	Told: "Without `torch.no_grad()` each pass stores activations as in training; `model.eval()` does not change that. The evaluation loader can also have its own, smaller `batch_size`.",
+	Told: "Without `torch.no_grad()` each pass stores activations as in training; `model.eval()` does not change that. If it is there already, lower the `batch_size` of the evaluation loader.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop of the evaluation\n    ...",
 }
 

@@ -220,7 +220,7 @@ func validationCard(id string, kinds []fact.Kind, of string, weight cause.Level,
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "inference_mode", If: countless, Title: "Make the inputs of the validation volatile", Cost: "None.", Told: "PyTorch before 0.4 turns gradients off that way only:", Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # each input, and the labels"},
-			{Fix: "inference_mode", Title: "Run the validation under torch.no_grad()", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
+			{Fix: "inference_mode", Title: "Run the validation under torch.no_grad()", Told: "A traceback does not show it; if it is there already, continue with 2.", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
 			{Fix: "lower_batch_size", Title: "Use a smaller batch in the validation", Kind: "text", Text: "Give the validation loader its own `batch_size`, such as 1. Process long inputs in parts, and move each result to the CPU.", Cost: "A little time."},
 			{Fix: "detach_accumulated"},
 		},

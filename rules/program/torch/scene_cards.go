@@ -59,7 +59,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard, clues.Pooled))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
+		Headline: "ran out of memory: {others%} of the {card} card is in use outside this program",
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
@@ -102,7 +102,7 @@ var figureCards = []cause.Card{
 			return len(c.Stack) == 1
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} in one piece on its {card} card",
+		Headline: "asked for {asked} in one piece on a {card} card",
 		Means:    "[[{share} ]]{before} was on the card, so this one block is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a whole model or data set is moved at once.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
@@ -132,7 +132,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
-		Headline: "was refused {asked} with {free} free",
+		Headline: "could not get {asked}, although {free} was free",
 		Means:    "The GPU was not full when the message was written, and the log does not show why it refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
 		Not:      "[[{larger}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
@@ -182,7 +182,7 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 	return cause.Card{
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
-		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
+		Headline: "ran out of memory with {slack} of its reserve unused (fragmentation)",
 		Means:    "{slack} of PyTorch's reserved memory is unused, but in pieces too small for {asked}. This usually comes from changing sizes: {varied}.[[ {jump}]]",
 		Later:    "If it fails again with little unused memory, it is really too full: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,

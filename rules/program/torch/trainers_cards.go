@@ -122,7 +122,7 @@ var llamaFactoryCards = []cause.Card{
 		Not:      "cutoff_len or the batch size: the model is still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", If: when.Not(cures.OfCUDA), Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (from 0.8.3 on also with `quantization_bit: 4`), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
-			{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Train a LoRA on a 4-bit model", Told: "In your YAML (for chat the same line):", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
+			{Fix: "load_in_4bit", If: cures.OfCUDA, Title: "Train a LoRA on a 4-bit model", Told: "In your YAML (chat needs the same line, export must not have it):", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
 			{Fix: "shard_training", If: cures.OfCUDA, Title: "Shard over several cards (ZeRO-3)", Told: "In your YAML (from 0.8.3 on also with `quantization_bit: 4`), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
 			{Fix: "cpu_offload", If: when.Not(cures.OfCUDA), Title: "If they still do not fit: keep them in RAM (ZeRO-3 with offload)", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_offload_config.json", Cost: "Slower steps; RAM for the model."},
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "Weights take 2 GB per billion parameters at 16 bit.", Cost: "Quality."},

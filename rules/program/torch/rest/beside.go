@@ -35,7 +35,7 @@ var beside = []cause.Card{
 	},
 	{
 		ID: "pytorch/pool-uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(clues.Pooled, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, cures.OwnDoing...),
-		Headline: "ran out of memory on its {card} card",
+		Headline: "ran out of memory on this {card} card",
 		Means:    "Tensors hold {mine} ({mine%}). The message does not split the other {others}: freed memory that this allocator (cudaMallocAsync) keeps, CUDA's own 300 to 600 MiB, and possibly other programs.",
 		Not:      "`max_split_size_mb`: this allocator has no such setting.",
 		Cures:    []cause.Cure{cures.MostlyComfyUI, lessWork, cures.LookFirst, cures.ShrinkModel}, Figures: cures.Scene,

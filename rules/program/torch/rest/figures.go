@@ -34,7 +34,7 @@ var lessWork = cause.Cure{Fix: "lower_batch_size", Title: cures.HalveStep.Title,
 
 var (
 	// validationFree is for a validation that nothing shows to be free of gradients.
-	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "Run the validation under torch.no_grad()", Cost: "none", Told: "`model.eval()` alone does not turn gradients off.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
+	validationFree = cause.Cure{Fix: "inference_mode", If: validating, Title: "Run the validation under torch.no_grad()", Cost: "none", Told: "`model.eval()` alone does not turn gradients off. If it is there already, continue with 2.", Kind: "python", Text: "with torch.no_grad():   # around the loop of the validation\n    ..."}
 	// smallerSince2020 is for times that have 4-bit models.
 	smallerSince2020 = cause.Cure{Fix: cures.SmallerModel.Fix, Title: cures.SmallerModel.Title, Cost: cures.SmallerModel.Cost, Told: cures.SmallerModel.Told, If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, heldNothing, cures.NarrowAlready))}
 )
@@ -67,7 +67,7 @@ var Figures = []cause.Card{
 	},
 	{
 		ID: "pytorch/allowed-share", Kinds: cures.Allocators, If: func(c *ledger.Case) bool { return c.Limit.Has() }, Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Headline: "ran out of memory: it may use only {limit} of its card",
+		Headline: "ran out of memory: this process may use only {limit} of the card",
 		Means:    "This process may use only {limit} of the card[[, although {free} is free]]. `torch.cuda.set_per_process_memory_fraction`, or the program around it, set that limit.",
 		Not:      "Closing other programs: this process's share is full, not the card.",
 		Cures: []cause.Cure{
