@@ -13,11 +13,11 @@ import (
 var asyncFull = cause.Card{
 	ID: "pytorch/async-full", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(full, func(c *ledger.Case) bool { return len(c.Stack) == 1 && !c.Training() }), Among: ownDoing,
 	Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
-	Means:    "The wording is that of the allocator cudaMallocAsync, which ComfyUI and Fooocus turn on by themselves and hardly anything else does: most likely this is such an image program. {last}[[ {table}]] If the first image fails, too, it is the size or the model; if it came after many, memory was kept.",
+	Means:    "This wording comes from the allocator cudaMallocAsync, which ComfyUI and Fooocus turn on by default and hardly anything else does. So this is most likely such an image program. {last}[[ {table}]] If the first image fails too, the image size or the model is too large. If it came after many images, memory was not freed.",
 	Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Figures: besides,
 	Cures: []cause.Cure{
-		{Fix: "restart_session", If: func(c *ledger.Case) bool { return c.Asked.Bytes*50 < c.Total.Bytes }, Title: "Restart the program", Cost: "free", Told: "Models of earlier images or settings may still be on the card. Colab: Runtime, Restart session; then run only the cells that start it."},
-		{Fix: "lowvram_mode", Title: "Start it so that it keeps less on the card", Cost: "slower", Ways: []cause.Way{
+		{Fix: "restart_session", If: func(c *ledger.Case) bool { return c.Asked.Bytes*50 < c.Total.Bytes }, Title: "Restart the program", Cost: "free", Told: "Models of earlier images may still be on the GPU. Colab: Runtime, Restart session; then run only the cells that start it."},
+		{Fix: "lowvram_mode", Title: "Start it with less memory in use on the GPU", Cost: "slower", Ways: []cause.Way{
 			{For: "ComfyUI", Text: "`--reserve-vram 2`"},
 			{For: "Fooocus", Text: "`--always-low-vram`"},
 		}},

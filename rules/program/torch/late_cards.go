@@ -20,15 +20,15 @@ var lateCards = []cause.Card{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
 		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
-		Means:    "[[{second} ]]The forward pass fitted. The backward pass needs gradients on top of all stored activations, which is the peak of a training step; often a somewhat smaller batch or input is enough. If batch 1 fails as well, it is the model: training all of it with Adam takes 16 bytes a parameter, a LoRA about 2 (QLoRA less than 1) and its activations.[[ This program holds {mine}.]]",
+		Means:    "[[{second} ]]The forward pass fitted. The backward pass adds gradients to the stored activations, usually the peak of a training step. Often a slightly smaller batch or input is enough. If batch size 1 fails too, the model is too large: full training with Adam takes about 16 bytes per parameter, a LoRA about 2.",
 		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
 		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LooseToo, cures.LighterOptimizer, cures.BiggerCard},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
 		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && cures.LateStep(c) },
-		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of graphics memory after many steps had gone well",
-		Means: "Steps before it went well. So something grows with the steps (losses with their graphs, lists of results, an agent's memory), or one sample was larger than those before, or another program came to the card meanwhile.[[ {outside}]] The message has no figures; print the allocated memory every few steps.",
+		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of GPU memory after many steps that went well",
+		Means: "Earlier steps went well. So memory grows with the steps (stored losses or results, a replay buffer), or one sample was larger than the others, or another program started on the GPU meanwhile.[[ {outside}]]",
 		Not:   "`empty_cache()`: it frees only what no tensor uses.",
 		Cures: []cause.Cure{boundFirst, onlyIf(when.Not(countless), keepNumbers), boundLargest, keptOld, cures.EndListed, cures.LookFirst, fromCheckpoint}, Figures: lateFigures,
 		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
@@ -37,22 +37,22 @@ var lateCards = []cause.Card{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "unknown" || cures.CopiesInput(c) },
 		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "was refused graphics memory at its first use of the card",
-		Means:    "The message has no figures, and it came where the program moves something to the card, which takes little unless it is the model. Most often something else holds the card: an earlier run, another user, another notebook. {shown}",
+		Headline: "ran out of GPU memory while setting up the GPU or moving data there",
+		Means:    "The message has no figures. It failed while the program started to use the GPU or moved something there, which takes little memory unless it is the model. Most often something else already holds the GPU: an earlier run, another user, another notebook. {shown}",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If nothing is on it: test it with one number", Told: "If that fails as well, restart the kernel or the machine, then install a PyTorch build for your driver. If it works, the model that this program moves is too large.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\"", Cost: "A minute."},
+			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Told: "If this fails too, restart the kernel or the machine, then install a PyTorch build for your driver. If it works, the model is probably too large.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\"", Cost: "A minute."},
 		},
 		Figures: room.Shown, Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
 		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: cures.Built,
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: builtPiece, Headline: "was refused graphics memory while the network was being built",
-		Means: "It failed while the network was being built on the card. {piece} So most likely the card was full already (another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory), or large tables of this model came before. The message has no figures.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: builtPiece, Headline: "ran out of GPU memory while the network was being built",
+		Means: "It failed while the network was being built on the GPU. {piece} So most likely the GPU was already full: another user's job, an earlier run, or one stopped with Ctrl+Z that still holds its memory. Otherwise other parts of this model are very large. The message has no figures.",
 		Not:   "A smaller batch or input, mixed precision: the network itself was being built.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, look for `Xid` in `sudo dmesg`, and install a PyTorch build for this driver and card.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
+			{Fix: "restart_session", Title: "If the GPU is empty: test it with one number", Cost: "the session is lost, if it fails", Told: "If this fails too, restart the kernel, the container or the machine, look for `Xid` in `sudo dmesg`, and install a PyTorch build for this driver and GPU.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
 	},
@@ -60,8 +60,8 @@ var lateCards = []cause.Card{
 		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
-		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "ran out of graphics memory while running; the message has no figures",
-		Means: "{refuser}.[[ {doing}]] The card was filled by this program or by another one: the log does not show which, `nvidia-smi` does.",
+		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "ran out of GPU memory while running; the message has no figures",
+		Means: "{refuser}.[[ {doing}]] Either this program or another one filled the GPU; `nvidia-smi` shows which.",
 		Not:   "{no_settings}.",
 		Later: "{later}", Figures: driverFigures,
 		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel, cures.BiggerCard},
@@ -72,16 +72,16 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
-		Headline: "ran out of graphics memory; the message has no figures",
-		Means:    "{refuser}.[[ {doing}]] The log shows neither the card's size nor what uses it: it may have been full before this program started (another program, an earlier run), or this program filled it. `nvidia-smi` shows which.",
+		Headline: "ran out of GPU memory; the message has no figures",
+		Means:    "{refuser}.[[ {doing}]] Either the GPU was full before this program started (another program, an earlier run), or this program filled it. `nvidia-smi` shows which.",
 		Not:      "{no_settings}.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
-			{Fix: "lower_batch_size", If: when.Not(when.Any(ledger.Before2020, (*ledger.Case).Training)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork + " If even a small input fails: the program's low-VRAM or offload option, 16 bit in place of 32, or a smaller model.", Ways: cures.HalveStep.Ways},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(ledger.Before2020, (*ledger.Case).Training)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork + " If even a small input fails, use the program's low-VRAM or offload option, 16 bit in place of 32, or a smaller model.", Ways: cures.HalveStep.Ways},
 			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(ledger.Before2020)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: cures.HalveStep.Ways},
 			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: halveOld.Ways[:2]},
-			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "A process that crashed can leave the driver in a bad state: restart the notebook kernel or the machine. `CUDA_LAUNCH_BLOCKING=1` before the start shows the line that really fails. With several GPUs use another (`CUDA_VISIBLE_DEVICES=1`)."},
+			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "Restart the notebook kernel, then the machine: a crashed process can leave the driver in a bad state. Start with `CUDA_LAUNCH_BLOCKING=1` to see the line that really fails. With several GPUs, try another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
@@ -91,12 +91,12 @@ var lateCards = []cause.Card{
 const emptyFirst = "If the GPU is empty before the start: lower the batch size or the input size"
 
 // keepSecond is keepNumbers for a loop that had just gone through a step.
-var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
+var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Free the previous step: store numbers instead of tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
 
 // loosePieces is for a reserve of PyTorch's that would have been enough in one
 // piece.
 var (
-	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "Set the allocator to use the {slack} of fragmented reserve", Cost: "none as a rule"}
+	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(cures.SplitEra)), Title: "Let the allocator use its {slack} of fragmented reserve", Cost: "none, usually"}
 	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, cures.SplitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: cures.SplitSize}
 )
 
@@ -115,7 +115,7 @@ func secondStep(c *ledger.Case) map[string]string {
 	figures := cures.Scene(c)
 	figures["second"] = ""
 	if stepBefore(c) {
-		figures["second"] = "A step was counted before, so the first one fits. The next has more beside it: the optimizer state made in the first (Adam: 8 bytes per parameter), and what the loop still holds, such as an output, a loss or a metric with its graph."
+		figures["second"] = "A step was counted before, so the first one fits. The next also has the optimizer state made in the first (Adam: 8 bytes per parameter), and what the loop still holds, such as an output, a loss or a metric with its graph."
 	}
 	return figures
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // keptOld is for a PyTorch so old that little else is to be had.
-var keptOld = cause.Cure{Fix: "detach_accumulated", If: when.All(ledger.Before2020, cures.LateStep), Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", Told: "Add up `loss.item()`, not `loss`; evaluate under `torch.no_grad()`; load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
+var keptOld = cause.Cure{Fix: "detach_accumulated", If: when.All(ledger.Before2020, cures.LateStep), Title: "If it fails only after many steps: stop keeping tensors", Cost: "none", Told: "Use `total += loss.item()`, not `total += loss`. Evaluate under `torch.no_grad()`, and load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
 
 // halveOld is for a PyTorch before autocast and inference_mode.
 var halveOld = cures.HalveOld
@@ -33,7 +33,7 @@ func lateFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
 	out["outside"] = ""
 	if latest := code.Latest(c); !ledger.Before2020(c) && (latest == 0 || latest > 100) {
-		out["outside"] = "A message without figures is usually not from PyTorch's allocator but from a call beside it (NCCL, a library's kernels, a context), which can use only what PyTorch has not reserved."
+		out["outside"] = "A message without figures usually comes from outside PyTorch's allocator (NCCL, another library), where only memory that PyTorch has not reserved counts."
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func driverFigures(c *ledger.Case) map[string]string {
 		out["later"] = "" // keptOld says it
 	}
 	if out["doing"] == "" && ledger.FailedAt(c, "backward") != nil {
-		out["doing"] = "It stopped in the backward pass, so the forward pass of this batch had fitted: a somewhat smaller batch or shorter samples may be enough."
+		out["doing"] = "It stopped in the backward pass, so the forward pass of this batch fitted: a slightly smaller batch or shorter samples may be enough."
 	}
 	return out
 }

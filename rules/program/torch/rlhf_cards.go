@@ -17,10 +17,10 @@ var trlCards = []cause.Card{
 		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
-		Means:    "In colocate mode (the default from trl 1.0 on) vLLM takes its share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer needs the rest for weights, gradients, optimizer state and activations.[[ This process holds {mine} of {total}.]]",
+		Means:    "In colocate mode (the default from trl 1.0 on), vLLM takes a share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer has only the rest for weights, gradients, optimizer state and activations.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
-			{Fix: "select_gpu", Title: "Run vLLM on a card of its own (vllm_mode=\"server\")", Told: "Set `vllm_mode=\"server\"` in GRPOConfig, and start this first:", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one that you train", Cost: "One card less for training."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some KV cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
+			{Fix: "select_gpu", Title: "Run vLLM on its own card (vllm_mode=\"server\")", Told: "Start this first, and set `vllm_mode=\"server\"` in GRPOConfig:", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one that you train", Cost: "One card less for training."},
 			shortCompletions,
 		},
 		Sources: []string{"trl/trl/trainer/grpo_config.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
@@ -28,10 +28,10 @@ var trlCards = []cause.Card{
 	{
 		ID: "trl/grpo-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_get_per_token_logps", "selective_log_softmax", "grpo_trainer.py", "rloo_trainer.py"}, Figures: logitFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory while computing the log probabilities of completions",
-		Means:    "Log probabilities need logits: completions in a batch x completion length x vocabulary, in 16 and again in 32 bit.[[ {asked} would be {tokens152} tokens with the vocabulary of Qwen, {tokens128} with that of Llama 3.]] Even a 0.5B model can fill 24 GB with them.",
+		Headline: "ran out of memory computing the log probabilities (logits) of completions",
+		Means:    "Log probabilities need logits: completions per batch x completion length x vocabulary, in 16 and again in 32 bit. Even a 0.5B model can fill 24 GB with them.[[ {asked} is {tokens152} tokens with the vocabulary of Qwen, {tokens128} with that of Llama 3.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "Batch size x accumulation x GPUs must be divisible by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
 			shortCompletions,
 			{Fix: "efficient_attention", Title: "Use the fused loss (use_liger_kernel)", Told: "It does not store the logits as a whole:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "Linux only."},
 		},
@@ -40,10 +40,10 @@ var trlCards = []cause.Card{
 	{
 		ID: "trl/dpo-pairs", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dpo_trainer.py", "concatenated_forward", "compute_ref_log_probs", "kto_trainer.py", "orpo_trainer.py"}, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in preference training",
-		Means:    "DPO and ORPO send chosen and rejected answers through the model together: twice the batch that is set, with logits of both. DPO without an adapter also keeps a second, frozen copy of the model as the reference.[[ That is {w16} for {model} at 16 bit.]]",
+		Headline: "ran out of memory in preference training (DPO, ORPO or KTO)",
+		Means:    "DPO and ORPO send chosen and rejected answers through the model together: twice the batch that you set, with logits for both. DPO without a LoRA also keeps a second, frozen copy of the model as the reference[[ ({w16} for {model} at 16 bit)]].",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train a LoRA: it needs no reference copy", Told: "The adapter is switched off to get the reference.", Kind: "python", Text: "trainer = DPOTrainer(model=model, ref_model=None, args=args, train_dataset=data, processing_class=tokenizer,\n    peft_config=LoraConfig(r=16, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
+			{Fix: "use_lora", Title: "Train a LoRA: it needs no reference copy", Told: "The base model without the adapter is then the reference:", Kind: "python", Text: "trainer = DPOTrainer(model=model, ref_model=None, args=args, train_dataset=data, processing_class=tokenizer,\n    peft_config=LoraConfig(r=16, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
 			{Fix: "lower_context", Title: "Set the batch to 1, shorten the pairs, precompute the reference", Told: "With `precompute_ref_log_probs` the reference model is not needed during training.", Kind: "python", Text: "args = DPOConfig(\"out\", precompute_ref_log_probs=True, max_length={shorter}, gradient_checkpointing=True,\n    per_device_train_batch_size=1, gradient_accumulation_steps=8)   # with your other arguments", Cost: "A pass over the data first; long pairs are cut."},
 			{Fix: "shard_training", Title: "Shard both models over several cards (ZeRO-3)"},
 		},
@@ -52,8 +52,8 @@ var trlCards = []cause.Card{
 	{
 		ID: "trl/ppo-models", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"ppo_trainer.py", "PPOTrainer", "batched_forward_pass", "PolicyAndValueWrapper"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory with up to four models on the card",
-		Means:    "PPO holds policy, reference, reward and value model at once.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] The logits of whole responses come on top. If it fails before the first step, the models alone are too large.",
+		Headline: "ran out of memory in PPO, which keeps up to four models on the card",
+		Means:    "PPO keeps policy, reference, reward and value model on the card at once, plus the logits of whole responses.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] If it fails before the first step, the models alone are too large.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Train a LoRA: the reference shares the base model", Kind: "python", Text: "trainer = PPOTrainer(args=args, processing_class=tokenizer, model=policy, ref_model=None, reward_model=reward, value_model=value,\n    train_dataset=data, peft_config=LoraConfig(task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
 			{Fix: "lower_batch_size", Title: "Lower the batch sizes and the response length", Kind: "python", Text: "args = PPOConfig(output_dir=\"out\", per_device_train_batch_size=1, local_rollout_forward_batch_size=1,\n    response_length=128)   # or half of yours; with your other arguments", Cost: "Slower."},

@@ -45,10 +45,10 @@ var figureCards = []cause.Card{
 		ID: "pytorch/tensorflow-beside", Kinds: cures.Allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
 		If:    when.All(onOneCard, ledger.Crowded, when.Not(cures.Listed)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of memory: TensorFlow in the same process has taken the GPU",
-		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting in the same process. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
-		Not:      "`empty_cache()`: what is taken is not PyTorch's.",
-		Later:    "If `nvidia-smi` lists another process with much of the card, it is that one instead.",
+		Headline: "ran out of memory: TensorFlow has most likely taken the GPU",
+		Means:    "PyTorch itself holds only {mine}; {others} more is in use, and the log shows TensorFlow starting. By default TensorFlow takes nearly all of a GPU's memory at its first use.",
+		Not:      "`empty_cache()`: the memory is not PyTorch's.",
+		Later:    "If `nvidia-smi` lists another process with most of the memory, it is that one instead.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Turn on memory growth in TensorFlow", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
 			{Fix: "cpu_offload", Title: "Or hide the GPU from TensorFlow", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
@@ -59,12 +59,12 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/others-hold-much", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked, halfOfCard, clues.Pooled))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
+		Headline: "ran out of memory: {others%} of the {card} card is in use outside this program",
 		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.Hosted, loosePieces, looseBefore, rankCard, cures.OtherCard, lessOfOwn, movedWhole, fitBeside, serverShare,
-			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "If no other process is listed: restart", Cost: "the state of the session is lost", Told: "A process of another container or user, or one that crashed, can hold the GPU without being listed (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, then the container, then the machine."},
+			{Fix: "restart_session", If: when.Not(when.Any(room.Tabled, cures.Listed)), Title: "If no other process is listed: restart", Cost: "the state of the session is lost", Told: "A crashed process, or one of another container or user, can hold the GPU without being listed (`sudo fuser -v /dev/nvidia*` shows it on the host). Restart the kernel, then the container, then the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -73,13 +73,13 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/over-the-card", Kinds: cures.Allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
-		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit to system memory (\"shared GPU memory\"), which is very slow, until that is full as well. So the real shortage is {over}, not {asked}.",
+		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit to system memory (\"shared GPU memory\"), which is very slow. So the real shortage is {over}, not {asked}.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "{asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch. Use batch size 1, then half the width and height (attention: a sixteenth), fewer frames, points or tokens, until all stays below {total}."},
+			{Fix: "lower_batch_size", If: cures.QuarterOfCard, Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "Use batch size 1, then half the width and height, fewer frames, points or tokens, until it stays below {total}. {asked} for one tensor suggests attention over a long input or a large image, all pairs of something, or a whole batch."},
 			cures.HalveStep, cures.MostlyComfyUI, cures.CheaperTraining, cures.Lighter, cures.LighterOptimizer,
-			{Fix: "bigger_gpu", Title: "Or run it on a GPU with more memory", Cost: "money, or waiting", Told: "It needs more than {mine}: another machine, a rented one, or a notebook service."},
-			{Fix: "restart_session", Title: "To see at once what fits: turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. It then fails at once when {total} is full, instead of slowing down."},
+			{Fix: "bigger_gpu", Title: "Or run it on a GPU with more memory", Cost: "money, or waiting", Told: "It needs more than {mine}. Rent one, or use a cloud notebook."},
+			{Fix: "restart_session", Title: "To see at once what fits: turn off the fallback to system memory", Cost: "none", Told: "NVIDIA Control Panel, Manage 3D settings, CUDA - Sysmem Fallback Policy: Prefer No Sysmem Fallback. Then it fails at once when {total} is full, instead of slowing down."},
 		}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
@@ -87,12 +87,12 @@ var figureCards = []cause.Card{
 		ID: "pytorch/one-piece-far-too-large", Kinds: cures.Allocators, If: when.All(onOneCard, farTooLarge),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: {times} times the card",
-		Means:    "No setting bridges that. Most likely a size grew with the square of a count (attention over a large image, video or text without a fused kernel; all pairs of something; a wrong broadcast), or an input is far larger than meant. A tenth of such a count takes a hundredth of the memory.",
+		Means:    "No setting can bridge that. Most likely a size grew with the square of a count: attention without a fused kernel over a large image, video or text, all pairs of something, or a wrong broadcast. Or the input is far larger than you meant.",
 		Not:      "Emptying the cache, closing programs, 16 bit: the size itself is the problem.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: bare, Title: "Try a much smaller input", Cost: "detail", Told: "Batch size 1, an eighth of the width and height, of the length or of the frames. If that runs, go up from there, or pass the input in parts or tiles; if not, a shape is wrong."},
-			{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Cost: "some minutes", Told: "That is the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
-			{Fix: "lower_batch_size", If: when.Not(bare), Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Told: "Loop over slices and move each result to the CPU; truncate what is longest."},
+			{Fix: "lower_batch_size", If: bare, Title: "Try a much smaller input", Cost: "detail", Told: "Use batch size 1 and an eighth of the width and height, of the length or of the frames. If that runs, go up from there, or pass the input in parts or tiles. If not, a shape is wrong."},
+			{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Cost: "some minutes", Told: "It is the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should be about {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
+			{Fix: "lower_batch_size", If: when.Not(bare), Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Told: "Loop over slices and move each result to the CPU. Truncate the longest inputs."},
 			{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) stores no length x length matrix."},
 		},
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
@@ -102,18 +102,18 @@ var figureCards = []cause.Card{
 			return len(c.Stack) == 1
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} in one piece on its {card} card",
-		Means:    "[[{share} ]]{before} was on the card, so one block alone is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a model or data set is taken as a whole.[[ {which}]][[ {as}]]",
+		Headline: "asked for {asked} in one piece on a {card} card",
+		Means:    "[[{share} ]]{before} was on the card, so this one block is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a whole model or data set is moved at once.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
-			{Fix: "fix_shape", Title: "Find the line in the traceback that asked for it", Cost: "a minute", Ways: []cause.Way{
-				{For: "An operation", Text: "print the shapes that go in, and look for a broadcast (`[:, None]`, a missing batch axis); else work on blocks or a smaller image."},
-				{For: "A model", Text: "transformers reserves the size of all weights first: load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`, so that the rest stays in RAM."},
+			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "If the GPU shares RAM with the CPU: give it more of it", Cost: "a restart", Told: "Set a small VRAM share in the BIOS and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel command line). This shows both pools:", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
+			{Fix: "fix_shape", Title: "Find the failing line in the traceback", Cost: "a minute", Ways: []cause.Way{
+				{For: "An operation", Text: "print the input shapes, and look for a wrong broadcast (`[:, None]`). Otherwise work on blocks or a smaller image."},
+				{For: "A model", Text: "load it in 16 or 4 bit, or with `device_map=\"auto\"` and `max_memory`: transformers reserves the size of all weights first."},
 				{For: "A data set", Text: "leave it in RAM, and move each batch with `x.to(device)`."},
 			}},
-			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
-			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "Process it in parts", Cost: "some lines of code", Told: "Half of it is still {half}: each part must stay well below {card}."},
+			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or install a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "They count both pools. `torch.cuda.mem_get_info()` shows what is available."},
+			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "Process it in parts", Cost: "some lines of code", Told: "Each part must stay well below {card}; half of it is still {half}."},
 			cures.NoScores,
 		},
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
@@ -124,7 +124,7 @@ var figureCards = []cause.Card{
 		}), neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
-		Means:    "Even an empty card is too small[[, and {free} of it was free]]. A tensor of that size is usually made by one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
+		Means:    "Even an empty card is too small. A tensor of that size usually comes from one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
 		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape, cures.ByLine}, Figures: room.Piece,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -132,18 +132,18 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/refused-though-free", Kinds: cures.Allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, cures.HiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
-		Headline: "was refused {asked} with {free} free",
-		Means:    "The card was not full when the message was written, and the log does not show what refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
+		Headline: "could not get {asked}, although {free} was free",
+		Means:    "The GPU was not full when the message was written, and the log does not show why it refused. Possible: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives out only part of the memory.",
 		Not:      "[[{larger}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			cures.PagesFirst, cures.LessBooked, cures.LessBookedPictures,
 			{Fix: "empty_cache", If: func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB && !room.CountsOut(c) }, Title: "Give back the {slack} that PyTorch keeps unused", Cost: "slower", Told: "Before the part that fails.", Kind: "python", Text: "torch.cuda.empty_cache()"},
-			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Asked.Bytes > 2*units.GiB && !cures.Loading(c) }, Title: "Or ask for less in one piece: a smaller batch or input", Cost: "slower, or detail", Told: "{asked} for one tensor is much: half the batch size, or half the width and height of an image (a quarter)."},
-			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process) or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`); at either limit it reports out of memory, too. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
-			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call torch.cuda.empty_cache() from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; after each layer or file this returns the pieces, and their maps, to the driver."},
-			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Asked.Bytes > 2*units.GiB && !cures.Loading(c) }, Title: "Or ask for less in one piece: a smaller batch or input", Cost: "slower, or detail", Told: "Halve the batch size, or the width and height of the image (a quarter of the memory). {asked} for one tensor is a lot."},
+			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "Raise the limits on memory maps and open files", Cost: "free", Told: "The driver may use a memory map (65,530 per process) or an open file (ROCm 7.14; usually 1,024) for each block, and reports out of memory at either limit. In a container the starting shell's limits count, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
+			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Call torch.cuda.empty_cache() from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; calling it after each layer or file returns that, and its memory maps, to the driver."},
+			{Fix: "restart_session", Title: "Restart the program, and watch the GPU while it runs", Cost: "free", Told: "If memory fills up just before the failure, it is another program, or a short peak of this one. Then halve the batch or input.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			cures.OnWindows,
-			{Fix: "upgrade_version", Title: "If it always fails at the same amount: update driver and PyTorch", Cost: "half an hour", Told: "On AMD, Intel and shared graphics, also look up how much of the memory a program may take."},
+			{Fix: "upgrade_version", Title: "If it always fails at the same amount: update driver and PyTorch", Cost: "half an hour", Told: "On AMD, Intel and shared graphics, also look up how much memory one program may use."},
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996", "https://github.com/ROCm/legacy-rocm-build/issues/6661", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
 	},
@@ -151,8 +151,8 @@ var figureCards = []cause.Card{
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
-		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "A single tensor of {asked} is {asked%} of the card: probably one operation over the whole input (attention scores, logits of a long text, a large image or volume, a whole recording, all pairs){beside}.[[ With what was there it comes to {together}, more than the card has.]]",
+		Headline: "ran out of memory: one tensor of {asked} did not fit beside {mine}",
+		Means:    "A single tensor of {asked} is {asked%} of the card. Probably one operation over the whole input made it{beside}: attention scores, logits of a long text, a large image or volume, a whole recording, or all pairs.[[ With what was there it comes to {together}, more than the card has.]]",
 		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel}, Figures: beside,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -165,9 +165,9 @@ func beside(c *ledger.Case) map[string]string {
 	if sum := c.Mine.Bytes + c.Asked.Bytes; sum > c.Total.Bytes && c.Asked.Bytes < c.Total.Bytes && !ledger.FillsCard(c) {
 		figures["together"] = units.AmountWithin(sum, c.Mine.Within+c.Asked.Within)
 	}
-	figures["beside"] = " rather than a weight"
+	figures["beside"] = ", not a weight"
 	if ledger.FillsCard(c) {
-		figures["beside"] = ", on top of the " + c.Mine.String() + " that it holds already"
+		figures["beside"] = ", on top of the " + c.Mine.String() + " already in use"
 	}
 	return figures
 }
@@ -182,17 +182,17 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 	return cause.Card{
 		ID: id, Kinds: cures.Allocators, If: when.All(onOneCard, holds, when.Not(clues.LiveFills)),
 		Cause: cause.Fragmentation, Weight: weight,
-		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. This usually comes from sizes that change: {varied}.[[ {jump}]]",
-		Later:    "If it fails again with little unused, memory is really short: halve the batch size.",
+		Headline: "ran out of memory with {slack} of its reserve unused (fragmentation)",
+		Means:    "{slack} of PyTorch's reserved memory is unused, but in pieces too small for {asked}. This usually comes from changing sizes: {varied}.[[ {jump}]]",
+		Later:    "If it fails again with little unused memory, it is really too full: halve the batch size.",
 		Not:      "[[Ending other programs: {few}.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
-			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so the next step may not fit anyway. In training, gradient accumulation over two batches keeps the result."},
+			{Fix: "lower_batch_size", If: littleSlack, Title: "Halve the batch size, or use smaller inputs", Cost: "slower", Told: "Only {slack} is unused, so allocator settings alone may not help for long. In training, gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: cures.SplitEra, Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
 			onlyIf(cures.LateJump, cures.LongestSample),
-			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Half the batch size[[ ({batch})]] makes each piece smaller. Pad or crop inputs to a few fixed sizes, or start with the largest batch: freed blocks then fit the next request."},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Lower the batch size, and use a few fixed sizes", Cost: "slower", Told: "Halve the batch size[[ ({batch})]], and pad or crop inputs to a few fixed sizes. Or start with the largest batch: freed blocks then fit the next request."},
 			onlyIf(when.All(cures.QuarterOfCard, cures.MayBeAttention), cures.NoScores), {Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.NarrowAlready, cures.Has(fact.MixedPrecision), ranks.Engine)), Title: "Compute in 16 bit", Cost: "hardly any quality", Told: "{sixteen}"},
 			ranks.OffloadOptimizer,
 			onlyIf(when.All(cures.CheaperTraining.If, cures.Has(fact.MixedPrecision)), cures.CheaperTraining),
@@ -220,7 +220,7 @@ func fewOthers(c *ledger.Case) map[string]string {
 }
 
 // halfThere halves one large tensor.
-var halfThere = cause.Cure{Fix: halfWeights.Fix, If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: halfWeights.Title, Cost: halfWeights.Cost, Told: "It halves this tensor: {half16} around the forward pass in training, `model.half()` and `x.half()` where you only use the model."}
+var halfThere = cause.Cure{Fix: halfWeights.Fix, If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: halfWeights.Title, Cost: halfWeights.Cost, Told: "Inference: `model.half()` and `x.half()`; training: {half16} around the forward pass. It halves this tensor."}
 
 // lessOfOwn is for work without training that a little less would let through.
 var lessOfOwn = cause.Cure{
@@ -228,13 +228,13 @@ var lessOfOwn = cause.Cure{
 	If: func(c *ledger.Case) bool {
 		return !c.Training() && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Function == "forward" }) && c.Shortfall.Has() && c.Shortfall.Bytes*2 < c.Mine.Bytes
 	},
-	Told: "Only {short} is missing. Without `torch.no_grad()` every layer's activations are kept; half the width and height of an image takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
+	Told: "Only {short} is missing, and without `torch.no_grad()` every layer's activations are kept. Half the width and height of an image takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 }
 
 // rankCard is for a job of several processes of which two may share a card.
 var rankCard = cause.Cure{
 	Fix: "balance_split", If: when.All((*ledger.Case).Training, severalRanks), Title: "If two of your own ranks are on it: give each its GPU", Cost: "free",
-	Told: "Under a launcher use the device that it assigns (`accelerator.device`, `LOCAL_RANK`), not a number of your own; start as many ranks on each machine as it has GPUs. SLURM: `--ntasks-per-node=1` where torchrun or accelerate start the ranks themselves, with the machine's rank from `SLURM_NODEID`; otherwise two launchers share a machine.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+	Told: "Use the device that the launcher assigns (`accelerator.device`, `LOCAL_RANK`), not a number of your own. Start as many ranks on each machine as it has GPUs. SLURM with torchrun or accelerate: `--ntasks-per-node=1`, with the machine's rank from `SLURM_NODEID`.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
 }
 
 // severalRanks: a card above the first, or more than one in the log.
@@ -259,7 +259,7 @@ var serverShare = cause.Cure{
 // movedWhole is for a line that puts a good part of the card there at once.
 var movedWhole = cause.Cure{
 	Fix: "stream_dataset", Title: "Or move less to the GPU at a time", Cost: "detail, or some lines of code", If: when.All(operation.Is(operation.Moving), cures.QuarterOfCard),
-	Told: "That line puts {asked} on a {card} card at once. Move only the rows, objects or channels that are used, half the resolution (an eighth of a volume), or keep it in RAM and move a part at a time.",
+	Told: "Move only the rows, objects or channels that you use, or keep the data in RAM and move a part at a time. Half the resolution takes an eighth of a volume. The failing line puts {asked} on a {card} card at once.",
 }
 
 // closeFirst is for a narrow miss beside which others hold far more.
@@ -268,7 +268,7 @@ var closeFirst = cause.Cure{
 	If: func(c *ledger.Case) bool {
 		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c) && room.LittleInTable(c) == nil
 	},
-	Told: "`nvidia-smi` lists them by PID: {others} is outside this program, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
+	Told: "End what you do not need now (another run, a simulator, a browser): `nvidia-smi` lists it by PID. {others} is outside this program, of which CUDA itself needs 300 to 600 MiB.",
 }
 
 // occupants says what else it could be where the message names no process.
@@ -283,7 +283,7 @@ func occupants(c *ledger.Case) map[string]string {
 			figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, and nothing of it is unused."
 		}
 	}
-	figures["who"] = "an earlier run that never ended, another program or user, a desktop, or what this process holds beside PyTorch (a renderer, TensorFlow, ONNX Runtime)"
+	figures["who"] = "an earlier run that never ended, another program or user, a desktop, or other libraries in this process (a renderer, TensorFlow, ONNX Runtime)"
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
@@ -296,9 +296,9 @@ func occupants(c *ledger.Case) map[string]string {
 			figures["who"] += " (as much as this one holds would fit that)"
 		}
 	}
-	figures["rest"] = "CUDA's own context is 300 to 600 MiB of that; the rest is " + figures["who"] + "."
+	figures["rest"] = "CUDA's own context is 300 to 600 MiB of that; the rest is probably " + figures["who"] + "."
 	if cures.Listed(c) {
-		figures["rest"] = "The message lists the processes" + fix.Occupants(c, ": ") + ". Usual reasons: " + figures["who"] + "."
+		figures["rest"] = "The message lists the processes" + fix.Occupants(c, ": ") + ". Usually it is " + figures["who"] + "."
 	}
 	p, tabled := room.Holder(c)
 	figures["table"] = ""

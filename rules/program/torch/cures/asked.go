@@ -15,7 +15,7 @@ func batchPlace(c *ledger.Case) string {
 		return ""
 	}
 	if file := Config(c); file != "" {
-		return "its key stands in `" + file + "`"
+		return "set in `" + file + "`"
 	}
 	if script := asked(c); script != "" {
 		return "`python " + script + " --help` lists the options"

@@ -20,13 +20,13 @@ import (
 // ShareOut is for a job of several ranks in which each holds everything.
 var ShareOut = cause.Cure{
 	Fix: "shard_training", Title: "Shard weights, gradients and optimizer over the GPUs", Cost: "slower steps", If: Ranked,
-	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more GPUs divide them further.",
+	Told: "[[{sharding}]]If it is still too much, offload to RAM (DeepSpeed `offload_optimizer`, FSDP `cpu_offload`) or use more GPUs.",
 }
 
 // PerhapsRanks is for a message whose other processes are as small as a context.
 var PerhapsRanks = cause.Cure{
 	Fix: "shard_training", Title: "If several cards train one model: shard it over them", Cost: "slower steps", If: bareContexts,
-	Told: "DeepSpeed ZeRO-3 or FSDP divide it; plain data parallelism holds all of it on each. The other processes of the message are as small as a bare CUDA context, which ranks of one job often leave on each other's cards.",
+	Told: "DeepSpeed ZeRO-3 or FSDP splits the model; plain DDP keeps all of it on each card. The other processes in the message are as small as bare CUDA contexts, which the ranks of one job often leave on each other's cards.",
 }
 
 // bareContexts: each other process that the message names holds what a context
@@ -143,13 +143,13 @@ var (
 // LessBooked is for Windows, which books what lies on the card in RAM too.
 var LessBooked = cause.Cure{
 	Fix: "half_precision", Title: "Or load the model in 16 or 8 bit", Cost: "some quality", If: func(c *ledger.Case) bool { return lessBooked(c) && !ofPictures(c) },
-	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`) needs a quarter. Close large programs.",
+	Told: "16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`) needs a quarter. On Windows every GiB on the card also counts against RAM and page file.",
 }
 
 // LessBookedPictures is the same for models of images and video.
 var LessBookedPictures = cause.Cure{
 	Fix: "half_precision", Title: "Or load the model in 16 bit or as fp8", Cost: LessBooked.Cost, If: func(c *ledger.Case) bool { return lessBooked(c) && ofPictures(c) },
-	Told: "On Windows every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, an fp8 file of the same model is half of 16 bit (FLUX: 12 GB in place of 24; sd-scripts: `--fp8_base`). Close large programs.",
+	Told: "16 bit in place of 32 halves it, an fp8 file of the same model is half of 16 bit (FLUX: 12 GB in place of 24; sd-scripts: `--fp8_base`). On Windows every GiB on the card also counts against RAM and page file.",
 }
 
 func lessBooked(c *ledger.Case) bool { return PagesFirst.If(c) && MuchLive(c) && !NarrowAlready(c) }
@@ -159,7 +159,7 @@ func ofPictures(c *ledger.Case) bool { return strings.HasSuffix(c.Reader.Work, "
 func Pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
-		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size, initial 16384 MB (or what it has now, if that is more), maximum 65536 MB, Set, OK, restart. Closing browsers, games and other AI programs helps at once: they count against the same limit.",
+		Told: "Press Windows+R, run `SystemPropertiesAdvanced`, then Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size, initial 16384 MB (or what it has now, if that is more), maximum 65536 MB, Set, OK, restart. To check first: Task Manager, Performance, Memory shows \"Committed\" near its limit. Closing browsers, games and other AI programs helps at once: they count against the same limit.",
 	}
 }
 
@@ -178,7 +178,7 @@ var (
 	SmallerInput = cause.Cure{Fix: "lower_resolution", Title: LessInput.Title, Cost: LessInput.Cost, Told: LessInput.Told, Ways: LessInput.Ways}
 	NoScores     = cause.Cure{
 		Fix: "efficient_attention", If: MayBeAttention, Title: "If it is attention: use a fused kernel", Cost: "none",
-		Told: "Where the program has a memory-efficient attention (SDPA, xformers, flash-attn), turn it on: it stores no score matrix. transformers: `attn_implementation=\"sdpa\"`; in code: `torch.nn.functional.scaled_dot_product_attention`.",
+		Told: "Turn on the program's memory-efficient attention (SDPA, xformers, flash-attn): it stores no score matrix. In transformers: `attn_implementation=\"sdpa\"`. In your own code: `torch.nn.functional.scaled_dot_product_attention`.",
 	}
 	FindShape = cause.Cure{
 		Fix: "fix_shape", Title: "If the size surprises you: print the tensor shapes", Cost: "some minutes", If: func(c *ledger.Case) bool { return ownScript(c) || c.Reader.Edits == "code" },
@@ -187,7 +187,7 @@ var (
 	// ByLine is what one large piece mostly is, by the line that makes it.
 	ByLine = cause.Cure{
 		Fix: "fix_shape", If: func(c *ledger.Case) bool { return c.Reader.Edits == "" && len(ledger.Trace(c)) == 0 },
-		Title: "In code of your own: look at the line that fails", Cost: "some minutes",
+		Title: "In your own code: look at the failing line", Cost: "some minutes",
 		Ways: []cause.Way{
 			{For: "Distances, similarities", Text: "blocks of rows, such as 1,000 of `a` at a time in `torch.cdist(a, b)`."},
 			{For: "A difference, a loss", Text: "shapes `(N,)` and `(N, 1)` make N x N numbers: `squeeze(-1)`."},
@@ -272,7 +272,7 @@ const (
 // NewerAllocator is for a reserve in pieces where nothing can join them yet.
 var NewerAllocator = cause.Cure{
 	Fix: "upgrade_version", Title: "Update PyTorch and set its allocator options", Cost: "an installation", If: func(c *ledger.Case) bool { return code.TooNew(c, "max_split_size") },
-	Told: "This one seems to be 1.9 or older. From 1.10 on `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole; from 2.1 on `expandable_segments:True` avoids most fragmentation.",
+	Told: "This PyTorch seems to be 1.9 or older. From 1.10 on, `PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128` keeps large blocks whole; from 2.1 on `expandable_segments:True` avoids most fragmentation.",
 }
 
 // Varied is what changes in size where memory lies in pieces.

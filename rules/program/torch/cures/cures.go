@@ -31,7 +31,7 @@ var (
 		{For: fix.Sound, Text: "split long recordings into chunks of a few minutes; fewer chunks at a time."},
 	}
 	HalveStep = cause.Cure{
-		Fix: "lower_batch_size", Title: "Lower the batch size, or the size of each input", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Told: AnyWork, Ways: LessAtOnce,
+		Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, SmallCard)), Told: AnyWork, Ways: LessAtOnce,
 	}
 	// HalveOld is the same for PyTorch before 1.4, which has neither autocast nor
 	// inference_mode.
@@ -58,26 +58,26 @@ var (
 	ShrinkModel  = cause.Cure{Fix: Lighter.Fix, Title: Lighter.Title, Cost: Lighter.Cost, If: when.Not((*ledger.Case).Training), Told: Lighter.Told, Ways: Lighter.Ways}
 	// FreshStart is for what piles up.
 	FreshStart = cause.Cure{
-		Fix: "restart_session", Title: "If it worked before, or fails only after many steps: free what is kept", Cost: "", If: when.All(Stepped, when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked))),
-		Told: "Restart the program or the notebook's kernel, and keep no tensors in lists or sums (`loss.item()`, `x.detach().cpu()`).",
+		Fix: "restart_session", Title: "If it worked before: restart the program", Cost: "", If: when.All(Stepped, when.Not(when.Any((*ledger.Case).Training, ownScript, Ranked))),
+		Told: "Restart the program or the notebook kernel. If memory climbs again, store numbers instead of tensors (`loss.item()`, `x.detach().cpu()`).",
 	}
 	// KeptInLoop is the same for a script.
 	KeptInLoop = cause.Cure{
 		Fix: "detach_accumulated", Title: "If it fails only after many steps: look for tensors that are kept", Cost: "none", If: when.All(Stepped, when.Not((*ledger.Case).Training), when.Any(ownScript, Ranked)),
-		Told: "In a loop, add up `loss.item()`, not `loss`; store results as `x.detach().cpu()`; validate under `torch.no_grad()`.",
+		Told: "In the loop, use `total += loss.item()` instead of `total += loss`. Store results as `x.detach().cpu()`, and validate under `torch.no_grad()`.",
 	}
 	CheaperTraining = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Store fewer activations: 16 bit, gradient checkpointing", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
-		Told: "{autocast} checkpointing ({checkpointer}) stores a few activations and recomputes the others in the backward pass.",
+		Fix: "gradient_checkpointing", Title: "{cheaper_step}", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(Has(fact.Checkpoints))),
+		Told: "{cheaper_how}",
 	}
 	// LastLayer is for training on a card that a deep network fills by itself.
 	LastLayer = cause.Cure{
 		Fix: "use_smaller_model", Title: "Use a smaller network, or train only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
-		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer state and hardly any activations. A ResNet-18 or 34 takes a third of the memory of a ResNet-152.",
+		Told: "Freeze the first layers with `p.requires_grad_(False)`: they then need no gradients and no optimizer state. A ResNet-18 or 34 needs far less memory than a ResNet-152.",
 	}
 	SmallerModel = cause.Cure{
 		Fix: "use_smaller_model", Title: "Use a smaller model, or lower precision", Cost: "some quality", If: when.Not((*ledger.Case).Training),
-		Told: "If you only use the model: `model.half()` takes half of 32 bit[[; {bits}]][[; {files}]]; or take its next smaller variant.",
+		Told: "In your own code, `model.half()` halves a 32-bit model.[[ {smaller_model}]]",
 	}
 	// LessToo is a smaller step where the weights are the likelier part.
 	LessToo = cause.Cure{
@@ -85,7 +85,7 @@ var (
 	}
 	LighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch size 1 fails: train fewer parameters", Cost: "hardly any quality", If: (*ledger.Case).Training,
-		Told: "Weights, gradients and Adam's state take about 16 bytes per trained parameter at 32 bit, whatever the batch. Freeze layers, train a LoRA, or use `bitsandbytes.optim.AdamW8bit`.",
+		Told: "Freeze layers (`p.requires_grad_(False)`), train a LoRA, or use 8-bit Adam (`bitsandbytes.optim.AdamW8bit`). Weights, gradients and Adam's state take about 16 bytes per trained parameter, whatever the batch.",
 	}
 	OtherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or use another GPU, if there is one", Cost: "free", If: func(c *ledger.Case) bool {
@@ -96,7 +96,7 @@ var (
 			if ledger.GPU(c) > 0 {
 				n = 0
 			}
-			return []step.Step{{Kind: "text", Text: "`nvidia-smi` shows how full each is; set `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start to use the one with that number."}}
+			return []step.Step{{Kind: "text", Text: "Set `CUDA_VISIBLE_DEVICES=" + strconv.Itoa(n) + "` before the start to use GPU " + strconv.Itoa(n) + "; `nvidia-smi` shows how full each one is."}}
 		},
 	}
 )
@@ -109,7 +109,7 @@ var OneOfMany = cause.Cure{
 			return strings.Contains(f.File, "data_parallel.py") && strings.Contains(f.Source, "self.module(*inputs[0]")
 		})
 	},
-	Told: "The traceback shows it: the module is called directly, the whole batch in one piece. With more cards in the machine each takes a part of it.", Kind: "shell", Text: "nvidia-smi -L; export CUDA_VISIBLE_DEVICES=0,1   # and device_ids=[0, 1] where the script sets it",
+	Told: "The traceback shows that the whole batch goes to one GPU. With more GPUs visible, each takes a part of it.", Kind: "shell", Text: "nvidia-smi -L; export CUDA_VISIBLE_DEVICES=0,1   # and device_ids=[0, 1] where the script sets it",
 }
 
 // LookFirst is the cure that costs nothing: see who holds the card.
@@ -119,7 +119,7 @@ var LookFirst = look("kill_stale_process", when.Not(when.Any(Listed, room.Tabled
 // rule.
 var RuntimeFirst = cause.Cure{
 	Fix: "restart_session", Title: "Restart the notebook's runtime", Cost: "variables are lost, files stay", If: func(c *ledger.Case) bool { return c.Signal("notebook") != nil && !Listed(c) },
-	Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart; Jupyter: Kernel, Restart. What earlier cells or a run that failed left on the card is free then; on Colab and Kaggle nobody else is on it.",
+	Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart; Jupyter: Kernel, Restart. This frees what earlier cells or a failed run left on the GPU. On Colab and Kaggle nobody else shares it.",
 }
 
 // Hosted is the same for a card that notebooks in the cloud have, where the log
@@ -127,7 +127,7 @@ var RuntimeFirst = cause.Cure{
 var Hosted = cause.Cure{
 	Fix: "restart_session", Title: "On Colab or Kaggle: restart the session", Cost: "variables are lost, files stay", If: func(c *ledger.Case) bool {
 		return likeT4(c) && len(c.Stack) == 1 && c.Signal("notebook") == nil && c.Signal("distributed") == nil && !Listed(c)
-	}, Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart. It frees what earlier cells left on the card, and `nvidia-smi` often lists no process there.",
+	}, Told: "Colab: Runtime, Restart session; Kaggle: Run, Restart. This frees what earlier cells left on the GPU; `nvidia-smi` often lists no process there.",
 }
 
 // EndListed is the same where the message says who it is.
@@ -155,7 +155,7 @@ func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 // FreeOthers is a look where others hold little.
 var FreeOthers = cause.Cure{
 	Fix: "close_other_apps", Title: "Close other programs on the GPU", Cost: "free", If: freesEnough,
-	Told: "`nvidia-smi` lists them. At most {others} to gain, part of which is CUDA's own: enough only where little was missing.",
+	Told: "`nvidia-smi` lists them. This frees less than {others}, because CUDA itself needs part of that.",
 }
 
 // freesEnough: others hold what was lacking, beside what CUDA itself needs.
@@ -189,18 +189,22 @@ func Has(measure string) func(*ledger.Case) bool {
 func Less(c *ledger.Case, Batch string) string {
 	switch {
 	case Validating(c):
-		return "batch size 1 in the validation, whose loader may have its own; " + Smaller(c, sample(c, "smaller inputs, or parts of them")) + "."
+		return "use batch size 1 in the validation (its loader may have its own `batch_size`), and " + Smaller(c, sample(c, "smaller inputs, or parts of them")) + "."
 	case SingleSample(c):
-		return "the batch is 1 already: " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
+		return "the batch size is already 1, so use " + Smaller(c, sample(c, "shorter texts, smaller images or crops")) + "."
 	case Batch == "" && trainerArguments(c) != "":
 		return trainerArguments(c)
 	case Batch != "":
-		return "half the batch size (" + Batch + "), with twice the gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
+		return "halve the batch size (" + Batch + ") and double the gradient accumulation for the same result, or use " + Smaller(c, sample(c, "shorter texts, smaller images")) + "."
 	}
 	if place := batchPlace(c); place != "" {
-		return "half the batch size (" + place + "; 1 shows whether it runs at all); " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+		return "halve the batch size (" + place + "; 1 shows whether it runs at all), or use " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 	}
-	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
+	named := ""
+	if c.Reader.Edits == "code" {
+		named = "`batch_size` of the DataLoader; "
+	}
+	return "halve the batch size (" + named + "1 shows whether it runs at all), with gradient accumulation for the same result; or use " + Smaller(c, sample(c, "shorter or smaller samples")) + "."
 }
 
 // off is the script's own switch, where the log shows that it is off.
@@ -237,20 +241,20 @@ func Cheaper(c *ledger.Case) string {
 func scene(c *ledger.Case) map[string]string {
 	figures := Batch(c)
 	figures["probably"], figures["closing"], figures["pairs"], figures["less"], figures["cheaper"] = "", "", "", Less(c, figures["batch"]), Cheaper(c)
-	figures["sharding"] = "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards. "
+	figures["sharding"] = "FSDP (`FULL_SHARD`) or DeepSpeed ZeRO-3 splits them across the GPUs; plain DDP keeps a full copy on each. "
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""
 	}
 	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
-	figures["refuser"] = "The message is the driver's and has no figures"
+	figures["refuser"] = "The message comes from the GPU driver and has no figures"
 	if latest := code.Latest(c); ledger.Before2020(c) || latest != 0 && latest <= 100 {
-		figures["refuser"] = "A PyTorch as old as this one gives no figures"
+		figures["refuser"] = "A PyTorch this old gives no figures"
 	}
 	figures["settings"], figures["doing"], figures["fits"], figures["elements"] = allocatorSettings(c), doing(c), fits(c), ""
 	if c.Asked.Has() {
 		figures["elements"] = ledger.Thousands(c.Asked.Bytes / 4 / 1e6)
 	}
-	figures["no_settings"] = "Allocator settings such as max_split_size_mb: they do not reach the driver"
+	figures["no_settings"] = "Allocator settings such as `max_split_size_mb`: they do not affect the driver"
 	if ledger.Before2020(c) || code.Latest(c) != 0 && code.Latest(c) < 110 {
 		figures["no_settings"] = "Allocator settings (`PYTORCH_CUDA_ALLOC_CONF`): this PyTorch has none; `empty_cache()`: PyTorch did that before it failed"
 	}
@@ -258,12 +262,21 @@ func scene(c *ledger.Case) map[string]string {
 	if trainerArguments(c) != "" {
 		figures["checkpointer"] = "`--gradient_checkpointing`, in TrainingArguments `gradient_checkpointing=True`"
 	}
-	figures["autocast"], figures["half16"], figures["scaled"], figures["scaler"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", ", in training with a `GradScaler`,", ", with a `GradScaler`"
+	figures["autocast"], figures["half16"], figures["scaled"], figures["scaler"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", " (in training with a `GradScaler`)", ", with a `GradScaler`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
 	} else if sinceAmpere(c) {
 		figures["half16"], figures["scaled"], figures["scaler"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)`", "", ""
 	}
+	figures["cheaper_step"] = "Turn on mixed precision and gradient checkpointing"
+	if strings.HasSuffix(figures["autocast"], "already; gradient") || figures["autocast"] == "Gradient" {
+		figures["cheaper_step"] = "Turn on gradient checkpointing"
+	}
+	figures["cheaper_how"] = figures["autocast"] + " checkpointing (" + figures["checkpointer"] + ") recomputes activations instead of storing them."
+	if figures["autocast"] == "Gradient" {
+		figures["cheaper_how"] = "Call the large layers through " + figures["checkpointer"] + ": their activations are recomputed instead of stored."
+	}
+	figures["smaller_model"] = smallerModel(figures["bits"], figures["files"])
 	figures["sixteen"] = sixteen(c)
 	maps.Copy(figures, StepFigures(c, figures["less"]))
 	lighter(c, figures)
@@ -284,7 +297,7 @@ func scene(c *ledger.Case) map[string]string {
 		}
 	}
 	if likeT4(c) {
-		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which does not support bfloat16."
+		figures["probably"] = "By its size it is probably a Tesla T4 (Colab, Kaggle): use float16 there, not bfloat16."
 	}
 	return figures
 }
@@ -300,7 +313,7 @@ func allocatorSettings(c *ledger.Case) string {
 		return "" // they may let this request through, and the next
 	}
 	if c.Slack.Bytes >= c.Asked.Bytes {
-		told += " alone, as a rule"
+		told += ", usually"
 	}
 	if c.Slack.Bytes > 0 {
 		told += ": at most " + c.Slack.String() + " to gain"
@@ -314,15 +327,15 @@ func doing(c *ledger.Case) string {
 	told := map[operation.ID]string{
 		operation.Convolution:   "It stopped in a convolution",
 		operation.Pointwise:     "It stopped in an activation or normalisation layer",
-		operation.Upsampling:    "It stopped as it enlarged a map",
+		operation.Upsampling:    "It stopped in an upsampling layer",
 		operation.Recurrent:     "It stopped in a recurrent layer",
 		operation.Projection:    "It stopped in a matrix product",
-		operation.Concatenation: "It stopped as it put tensors together",
+		operation.Concatenation: "It stopped while joining tensors",
 	}[operation.ID(c.Operation)]
 	if told == "" {
 		return ""
 	}
-	return told + ", so the model was on the card: the activations of the batch are the likelier reason."
+	return told + ", so the model was on the GPU already. The activations of the batch are the likelier cause."
 }
 
 // fewerBits are the formats below 16 bit that there were for the reader's work
@@ -342,6 +355,19 @@ func fewerBits(c *ledger.Case) (language, pictures, offload string) {
 	return language, pictures, "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
 }
 
+// smallerModel is what else there is for a model that is only used.
+func smallerModel(bits, files string) string {
+	switch {
+	case bits != "" && files != "":
+		return "Otherwise load a language model in 8 or 4 bit, an image model as fp8 or GGUF, or take the next smaller version of the model."
+	case bits != "":
+		return "Otherwise load it in 8 or 4 bit (language models), or take its next smaller version."
+	case files != "":
+		return "Otherwise load an fp8 or GGUF file of it, or take its next smaller version."
+	}
+	return "Otherwise take its next smaller version."
+}
+
 // likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.
 func likeT4(c *ledger.Case) bool {
 	gib := float64(c.Total.Bytes) / float64(units.GiB)
@@ -355,19 +381,22 @@ func autocast(c *ledger.Case) string {
 	half, isOff := off(c, fact.OptionHalf)
 	switch {
 	case isOff:
-		return "Turn " + half + " on, which is off in this run: about half of the activations; gradient"
+		return "Turn " + half + " on, which is off in this run: it halves most activations. Gradient"
 	case ledger.Has(c, fact.MixedPrecision):
 		return "16 bit is on already; gradient"
 	case trainerArguments(c) != "":
-		return "`--fp16` (TrainingArguments: `fp16=True`; Ampere and later: bf16) halves most activations; gradient"
+		return "`--fp16` (in TrainingArguments: `fp16=True`; from RTX 30 on: `bf16=True`) halves most activations. Gradient"
 	case ledger.Before2020(c), latest != 0 && latest < 106:
 		return "Gradient"
 	case latest != 0 && latest < 110:
-		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; gradient"
+		return "Run forward and loss under `torch.cuda.amp.autocast()` with a `GradScaler` (PyTorch 1.6 and later): it halves most activations. Gradient"
 	case c.Root(fact.CUDAError): // which says nothing of the version
-		return "Mixed precision (`torch.autocast`, PyTorch 1.10 and later) around forward and loss halves most activations; gradient"
+		return "Run forward and loss under `torch.autocast` (PyTorch 1.10 and later): it halves most activations. Gradient"
 	case likeT4(c):
-		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; gradient"
+		return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.float16)` with a `GradScaler`: it halves most activations. Gradient"
 	}
-	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient"
+	if sinceAmpere(c) {
+		return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.bfloat16)`: it halves most activations. Gradient"
+	}
+	return "Run forward and loss under `torch.autocast(\"cuda\", dtype=torch.bfloat16)` (before RTX 30: float16 with a `GradScaler`): it halves most activations. Gradient"
 }

@@ -13,8 +13,8 @@ import (
 // LargeModel is for a card of a size on which large models are trained, filled
 // before a small piece was refused.
 var LargeModel = cause.Cure{
-	Fix: "shard_training", If: lastStraw, Title: "If a large model is trained: checkpoint it, and shrink its state", Cost: "slower steps",
-	Told: "Gradient checkpointing on the large network, not only on the part that failed; ZeRO-2 or 3 or FSDP to share the state out over the GPUs; a LoRA, or 8-bit Adam. Frozen parts (encoders, a VAE): in 16 bit, or their outputs computed beforehand.",
+	Fix: "shard_training", If: lastStraw, Title: "If you train a large model: gradient checkpointing and sharding", Cost: "slower steps",
+	Told: "Turn on gradient checkpointing for the whole network, and shard its state over the GPUs (ZeRO-2 or 3 or FSDP). Or train a LoRA, or use 8-bit Adam. Keep frozen parts (encoders, a VAE) in 16 bit, or compute their outputs beforehand.",
 }
 
 // lastStraw: the piece is less than a hundredth of what the program holds on a
@@ -33,9 +33,9 @@ func sinceAmpere(c *ledger.Case) bool {
 // Decides says what a layer's output follows from.
 func Decides(c *ledger.Case) string {
 	if lastStraw(c) {
-		return "But " + c.Asked.String() + " is little beside the " + c.Mine.String() + " that was there: the last straw. In a large model's training most of that is weights, gradients, optimizer state and other parts' activations."
+		return "But " + c.Asked.String() + " is little beside the " + c.Mine.String() + " already in use: the last straw. In training a large model, most of that is weights, gradients, optimizer state and other layers' activations."
 	}
-	return "So the batch and the size of a sample decide, hardly the weights."
+	return "So the batch size and the size of a sample decide, hardly the weights."
 }
 
 // Imagery: pictures or volumes go through the network, as far as its layers tell.

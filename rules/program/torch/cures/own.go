@@ -37,9 +37,9 @@ func SlackWouldDo(c *ledger.Case) bool {
 // LooseToo is for unused pieces beside tensors that fill the card: one request
 // more at best.
 var LooseToo = cause.Cure{
-	Fix: "expandable_segments", Title: "Free to try: let the allocator use the {slack} that it keeps", Cost: "none as a rule", If: func(c *ledger.Case) bool {
+	Fix: "expandable_segments", Title: "Free to try: let the allocator use its {slack} of unused reserve", Cost: "none as a rule", If: func(c *ledger.Case) bool {
 		return clues.LiveFills(c) && !SplitEra(c) && c.Shortfall.Has() && c.Slack.Bytes > c.Shortfall.Bytes && c.Slack.Bytes*2 > units.GiB
-	}, Told: "`export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` may let this request through; the next one needs room too.",
+	}, Told: "Set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` before the start. It may let this request through, but the next one needs room too.",
 }
 
 // MostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
@@ -47,7 +47,7 @@ var LooseToo = cause.Cure{
 var MostlyComfyUI = cause.Cure{
 	Fix: "lowvram_mode", Title: "If this is ComfyUI: lower the size, or start it with --reserve-vram 2", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
-	Told: "ComfyUI turns this allocator on by default. First fewer frames or half the width and height; an fp8 or GGUF file of the model; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+	Told: "First try fewer frames, or half the width and height. Then use an fp8 or GGUF file of the model. If VAE Decode failed, use VAE Decode (Tiled) with tile_size 256.",
 }
 
 // Freed: a frame of the traceback turns gradients off.

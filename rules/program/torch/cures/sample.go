@@ -14,21 +14,21 @@ import (
 func sample(c *ledger.Case, otherwise string) string {
 	switch work := c.Reader.Work; {
 	case work == "vision" && shows(c, "pointnet", "pointnet2", "pointcloud", "points", "npoint", "npoints", "pcd", "xyz", "voxel", "voxels", "spconv", "minkowski", "modelnet", "shapenet", "scannet"):
-		return "fewer points or smaller scenes (half the points is half the work, of all pairs a quarter)"
+		return "fewer points or smaller scenes (half the points takes half, all pairs a quarter)"
 	case work == "vision" && shows(c, "volume", "volumes", "3d", "nifti", "nii", "mri", "ct", "unet3d", "conv3d", "voxelmorph"):
-		return "smaller patches (half of each of three sides is an eighth)"
+		return "smaller patches (half of each side takes an eighth)"
 	case work == "vision" && shows(c, "video", "videos", "clip", "clips", "frames", "i3d", "timesformer", "slowfast"):
-		return "fewer frames, or smaller ones (half the width and height is a quarter)"
+		return "fewer frames, or smaller ones (half the width and height takes a quarter)"
 	case work == "vision" || work == "image-generation":
-		return "smaller images or crops (half the width and height is a quarter)"
+		return "smaller images or crops (half the width and height takes a quarter)"
 	case work == "video-generation":
 		return "fewer frames, or half the width and height (a quarter)"
 	case work == "audio":
-		return "shorter recordings (cut or leave out the longest; batches by seconds, not by files)"
+		return "shorter recordings (cut or drop the longest; batch by seconds, not by files)"
 	case work == "graph" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return graphs(x.File) }):
 		return "smaller parts of the graph (sample neighbours)"
 	case strings.HasPrefix(work, "text") || work == "embedding":
-		return "shorter texts (half the length is half the work, of attention scores a quarter)"
+		return "shorter texts (half the length takes half, attention scores a quarter)"
 	}
 	return otherwise
 }

@@ -32,7 +32,7 @@ func mayBePlain(c *ledger.Case) bool {
 
 const (
 	ifPlain   = "If it is plain softmax attention: use a fused kernel"
-	onlyPlain = "Where the layer computes softmax(q k) v and nothing else, `torch.nn.functional.scaled_dot_product_attention(q, k, v)` stores no scores. It gives no weights back, and a term of its own (relative positions, a bias) has to go in as `attn_mask`, which is a matrix of that size again."
+	onlyPlain = "If the layer computes softmax(q k) v and nothing else, replace it by `torch.nn.functional.scaled_dot_product_attention(q, k, v)`, which stores no scores. It returns no weights. Relative positions or a bias must go in as `attn_mask`, again a matrix of that size."
 )
 
 // PlainScores: the failing line is the product of queries and keys, and adds

@@ -35,6 +35,7 @@ func Singly(cards []cause.Card) []cause.Card {
 			batch, recording, picture, other := cure, cure, cure, cure
 			batch.If = when.All(cure.If, when.Not(recordings))
 			recording.Fix, recording.Title, recording.If, recording.Cost = "lower_context", "Process the recording in shorter pieces", when.All(cure.If, recordings), "slower; the pieces have to be joined"
+			recording.Told, recording.Ways = "Use the program's chunk option, or split long recordings into chunks of 30 to 60 seconds yourself. In your own code, add `torch.no_grad()`.", nil
 			picture.Fix, picture.Title, picture.If, picture.Cost = "lower_resolution", "Use smaller images or crops", when.All(cure.If, SingleSample, sizedPictures), "detail"
 			other.Fix, other.Title, other.If, other.Cost = "lower_context", "Use shorter or smaller samples", when.All(cure.If, SingleSample, when.Not(when.Any(sizedPictures, recordings))), "what is cut is lost"
 			list = append(list, batch, recording, picture, other)

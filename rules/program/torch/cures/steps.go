@@ -26,7 +26,7 @@ func OpenWork(c *ledger.Case) bool {
 // where the log tells it, in one sentence where it does not.
 func StepFigures(c *ledger.Case, less string) map[string]string {
 	out := map[string]string{"any": "", "train": less, "kept": "", "half": "half", "any_rows": "", "any_pixels": "", "any_input": fits(c), "jump": "", "fewer": "half the batch size, or",
-		"pictures": "half the width and height (a quarter of the pixels), or fewer frames.", "halved": Halved(c),
+		"pictures": "half the width and height (a quarter of the memory), or fewer frames.", "halved": Halved(c),
 	}
 	out["using"], out["run"] = usedSo(c)
 	wide := "the width and height of an image"
@@ -35,49 +35,49 @@ func StepFigures(c *ledger.Case, less string) map[string]string {
 		out["pictures"] = "half " + wide + ", or fewer frames."
 		out["any_input"] = "Half of what your command asks for (" + out["halved"] + ") is a quarter of the pixels, of attention scores a sixteenth. " + fits(c)
 	}
-	halve, other := "Half the batch size (training: with gradient accumulation, for the same result), or ", "Half the batch size or the length, or half"
+	halve, other := "Halve the batch size (often `batch_size` or `--batch-size`), or use ", "Halve the batch size or the length, or"
 	if place := batchPlace(c); place != "" {
-		halve, other = "Half the batch size ("+place+"), or ", "Half the batch size ("+place+") or the length, or half"
+		halve, other = "Halve the batch size ("+place+"), or use ", "Halve the batch size ("+place+") or the length, or"
 	}
 	switch batch := Batch(c)["batch"]; {
 	case batch != "":
-		halve, out["fewer"] = "Half the batch size ("+batch+"), or ", "half the batch size ("+batch+"), or"
+		halve, out["fewer"] = "Halve the batch size ("+batch+"), or use ", "half the batch size ("+batch+"), or"
 	case SingleSample(c):
-		halve, other, out["fewer"] = "The batch is 1 already: ", "The batch is 1 already: half the length, or half", "the batch is 1 already:"
+		halve, other, out["fewer"] = "The batch size is already 1, so use ", "The batch size is already 1: halve the length, or", "the batch size is already 1:"
 	}
 	if LateJump(c) {
-		out["jump"] = "The log counts many steps before it, and " + c.Asked.String() + " in one piece is a large part of the card: most likely one sample was much longer or larger than those before."
+		out["jump"] = "Many steps went well before, and " + c.Asked.String() + " in one piece is a large part of the card. Most likely one sample was much longer or larger than the others."
 	}
 	if c.Training() && (c.Reader.Edits == "code" || c.Signal("few_steps", "many_steps", "epochs") != nil) {
-		out["kept"] = "If it fails again after many steps, tensors are kept: add up `loss.item()`, not `loss`, and move results to the CPU."
+		out["kept"] = "If it fails again only after many steps, your code probably keeps tensors: use `total += loss.item()`, and store results with `.detach().cpu()`."
 	}
 	if !OpenWork(c) {
 		return out
 	}
-	size := sample(c, "half the length, or half "+wide)
+	size := sample(c, "half the text length or half "+wide)
 	if c.Reader.Work == "" && (c.Signal("vision") != nil || imaging(c)) {
-		size = "smaller images or tiles (half the width and height is a quarter)"
+		size = "smaller images or tiles (half the width and height takes a quarter)"
 	}
 	for _, way := range []string{"train", "using", "pictures", "half", "run", "fewer"} {
 		out[way] = ""
 	}
 	free := ""
 	if (c.Reader.Edits == "" || c.Reader.Edits == "code") && !Freed(c) {
-		free = " If nothing is trained, run it under `torch.no_grad()` as well."
+		free = " If nothing is trained, also run it under `torch.no_grad()`."
 	}
-	out["any_rows"] = halve + "shorter or fewer rows in one call." + free
-	out["any_pixels"] = halve + "half the width and height of the images (a quarter), or tiles." + free
-	out["any_input"] = strings.TrimSpace(fits(c) + " " + anyInput(c, other+" "+wide+": a quarter (of attention scores a sixteenth)."))
+	out["any_rows"] = halve + "fewer or shorter rows per call." + free
+	out["any_pixels"] = halve + "half the width and height of the images (a quarter of the memory), or tiles." + free
+	out["any_input"] = strings.TrimSpace(fits(c) + " " + anyInput(c, other+" "+wide+" (a quarter of the memory, of attention scores a sixteenth)."))
 	out["any"] = halve + Smaller(c, size) + "."
 	switch {
 	case !Ranked(c) && c.Reader.Edits == "":
-		out["any"] += " Own code without training: under `torch.no_grad()`."
+		out["any"] += " In training, add gradient accumulation. In your own inference code, use `torch.no_grad()`."
 		out["kept"] = whenItFails
 	case other[0] == 'H' && Batch(c)["batch"] == "":
-		out["any"] = strings.TrimSuffix(out["any"], ".") + "; one small input shows whether it runs at all."
+		out["any"] += " One small input shows whether it runs at all."
 	}
 	if !Ranked(c) && c.Reader.Edits == "code" && !Freed(c) {
-		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`: without it every layer's activations are kept."
+		out["any"] += " If nothing is trained, also run it under `torch.no_grad()`; otherwise every layer's activations are kept."
 	}
 	return out
 }
@@ -95,14 +95,14 @@ func usedSo(c *ledger.Case) (using, run string) {
 func anyInput(c *ledger.Case, otherwise string) string {
 	if c.Reader.Work == "vision" || c.Reader.Work == "" && imaging(c) {
 		if Halved(c) == "" && Batch(c)["batch"] == "" && !SingleSample(c) && Config(c) == "" {
-			return "Half the width and height of the images is a quarter (of attention scores a sixteenth), or tiles; then one image at a time."
+			return "Halve the width and height of the images (a quarter of the memory, of attention scores a sixteenth), or use tiles; then one image at a time."
 		}
 	}
 	return otherwise
 }
 
 // whenItFails parts the causes by what only the reader knows.
-const whenItFails = "When it fails tells more. If it ran before: restart the program (or the kernel). After many steps: tensors are kept (`loss.item()` in sums, `x.detach().cpu()` in lists), or one long input."
+const whenItFails = "If it worked before, restart the program or notebook kernel first. If it fails only after many steps, look for stored tensors (use `loss.item()`, `x.detach().cpu()`) or one very long input."
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {
@@ -123,15 +123,15 @@ func lighter(c *ledger.Case, figures map[string]string) {
 		out["lighter_using"], out["lighter_pictures"], out["lighter_training"] = "", "", ""
 		fewer := ""
 		if figures["bits"] != "" {
-			fewer = ", language models in 8 or 4 bit less still"
+			fewer = "; language models in 8 or 4 bit take even less"
 		}
 		how := ""
 		if c.Reader.Edits == "code" {
-			how = " (`model.half()` where a model is only used, " + half(c) + " in training)"
+			how = " (`model.half()` for inference, " + half(c) + " in training)"
 		}
-		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + "; otherwise the next smaller model, a GPU with more memory, or offloading to RAM" + lowVRAM(c) + "."
+		out["any_lighter"] = "If it runs in 32 bit now, 16 bit takes about half" + how + fewer + ". Otherwise turn on CPU offloading" + lowVRAM(c) + ", or use a smaller model."
 		if NarrowAlready(c) {
-			out["any_lighter"] = "It runs in 16 bit or less already, so take the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
+			out["any_lighter"] = "It already runs in 16 bit or less. Use the next smaller model, keep part of it in RAM (offloading), or use a GPU with more memory."
 		}
 	}
 	for name, text := range out {
@@ -144,7 +144,7 @@ func lighter(c *ledger.Case, figures map[string]string) {
 func lowVRAM(c *ledger.Case) string {
 	since, _ := c.Fact("torch_since") // 1.4 to 1.9 and older ones are from before that program
 	if !c.Total.Has() || c.Total.Bytes > 12*units.GiB || c.Reader.Edits == "code" || since.Text == "1.0" || since.Text == "1.4" {
-		return ", where the program has it (\"low VRAM\")"
+		return " (often called \"low VRAM\")"
 	}
 	return " (\"low VRAM\"; AUTOMATIC1111: `--medvram`)"
 }
@@ -196,14 +196,14 @@ func trainerArguments(c *ledger.Case) string {
 			continue
 		}
 		if strings.Contains(s.Text, "--do_train") && !strings.Contains(s.Text, "--do_valid") { // which scripts over knowledge graphs have
-			return "`--per_device_train_batch_size 2 --gradient_accumulation_steps 4` in place of the default 8 (older versions: `--per_gpu_train_batch_size`); shorter texts (`--block_size`, `--max_seq_length`: whichever the script has)."
+			return "pass `--per_device_train_batch_size 2 --gradient_accumulation_steps 4` (default batch: 8; older versions: `--per_gpu_train_batch_size`), and shorten the texts (`--block_size` or `--max_seq_length`)."
 		}
 		if strings.Contains(s.Text, "TrainingArguments(") {
-			return "`per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments (default 8), shorter texts (`truncation=True, max_length=...` in the tokenizer)."
+			return "set `per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments (default batch: 8), and shorten the texts (`truncation=True, max_length=...` in the tokenizer)."
 		}
 	}
 	if byTrainer(c) {
-		return "`per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments or its subclass (TRL: SFTConfig), shorter texts."
+		return "set `per_device_train_batch_size=2, gradient_accumulation_steps=4` in TrainingArguments (TRL: SFTConfig), and shorten the texts."
 	}
 	return ""
 }
@@ -231,20 +231,20 @@ func SmallColab(c *ledger.Case) bool {
 // LargerRuntime is the way out for a notebook in the cloud.
 var LargerRuntime = cause.Cure{
 	Fix: "bigger_gpu", Title: "Or take a runtime with a larger GPU", Cost: "money, or waiting",
-	Told: "Colab: Runtime, Change runtime type; {total} is that of a K80, a T4 has 15 GiB, and the paid plans have larger ones. Otherwise the model's next smaller variant.",
+	Told: "Colab: Runtime, Change runtime type. A T4 has 15 GiB, and the paid plans offer larger GPUs. Otherwise use the next smaller version of the model.",
 }
 
 // sixteen is how a step is computed in 16 bit.
 func sixteen(c *ledger.Case) string {
 	switch {
 	case NotebookTrainer(c):
-		return "With transformers' Trainer `fp16=True` in TrainingArguments; in a loop of your own `torch.autocast(\"cuda\", dtype=torch.float16)` with a `GradScaler`."
+		return "With the transformers Trainer, set `fp16=True` in TrainingArguments. In your own loop, use `torch.autocast(\"cuda\", dtype=torch.float16)` with a `GradScaler`."
 	case byTrainer(c):
 		return "`bf16=True` in TrainingArguments or its subclass (TRL: SFTConfig); cards before Ampere: `fp16=True`."
 	case c.Training():
 		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`."
 	}
-	return "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."
+	return "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`. Inference: `model.half()` under `torch.no_grad()`."
 }
 
 // imaging: lines or files of the reader's own name pictures, as those of
@@ -261,7 +261,7 @@ func imaging(c *ledger.Case) bool {
 }
 
 // BiggerCard is what is left.
-var BiggerCard = cause.Cure{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Cost: "money, or waiting", Told: "One of a notebook service, or a rented one, also shows how much it needs (`torch.cuda.max_memory_allocated()`)."}
+var BiggerCard = cause.Cure{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Cost: "money, or waiting", Told: "For example on Colab, Kaggle or a rented machine. There `torch.cuda.max_memory_allocated()` shows how much it really needs."}
 
 // TooSmall is for a card that most of today's networks do not fit, whatever is
 // done.
@@ -269,7 +269,7 @@ var TooSmall = cause.Cure{
 	Fix: "bigger_gpu", Title: "Run it on the CPU, or on a larger card", Cost: "slower, or an account", If: func(c *ledger.Case) bool {
 		return c.Total.Has() && c.Total.Bytes <= 9*units.GiB/4 && c.Backend != "mps"
 	},
-	Told: "{card} is too small for most networks of today: CUDA itself takes 0.3 to 0.6 GiB of it. Most programs have an option for the CPU (without one: `CUDA_VISIBLE_DEVICES=-1` before the start); Colab and Kaggle lend cards of 15 GiB for nothing.",
+	Told: "{card} is too small for most current models, and CUDA itself takes 0.3 to 0.6 GiB of it. Use the program's CPU option, or set `CUDA_VISIBLE_DEVICES=-1` before the start. Colab and Kaggle offer free GPUs of 15 GiB.",
 }
 
 // CopiesInput: a line of the reader's own copies one tensor to the card, which is

@@ -21,12 +21,12 @@ var beside = []cause.Card{
 	{
 		ID: "pytorch/started-together", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.Crowded, startedTogether, when.Not(ledger.Roomy)),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of memory on a card that {count} processes share, probably started together",
-		Means:    "{listed}: most likely one program started them all, such as {kinds}. Each holds a model and a CUDA context of its own; this one has {mine}.",
+		Headline: "ran out of memory on a GPU that {count} processes share, probably started together",
+		Means:    "{listed}: most likely one program started them all, such as {kinds}. Each has its own CUDA context and data; this one holds {mine}.",
 		Not:      "`empty_cache()` in this process: it does not reach the others.",
 		Cures: []cause.Cure{
-			{Fix: "balance_split", If: cures.Ranked, Title: "Give each rank its own GPU", Cost: "free", Told: "In each rank, before anything else touches CUDA; then move tensors and models to that device, not to `cuda:0`:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
-			{Fix: "lower_parallel", If: when.Not(cures.Ranked), Title: "Give each its own GPU, or run fewer of them at once", Cost: "slower", Told: "Ranks: `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first, and no `cuda:0` in the code. Others: one worker or test at a time (`--workers 1`, `Pool(1)`, pytest-xdist `-n 1`), or another `CUDA_VISIBLE_DEVICES` for each."},
+			{Fix: "balance_split", If: cures.Ranked, Title: "Give each rank its own GPU", Cost: "free", Told: "Run this in each rank before anything else touches CUDA. Then move tensors and models to that device, not to `cuda:0`:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
+			{Fix: "lower_parallel", If: when.Not(cures.Ranked), Title: "Give each its own GPU, or run fewer of them at once", Cost: "slower", Told: "Workers or tests: one at a time (`--workers 1`, `Pool(1)`, pytest-xdist `-n 1`), or a different `CUDA_VISIBLE_DEVICES` for each; ranks: call `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first, and use no `cuda:0` in the code."},
 			{Fix: "expandable_segments", If: slackHelps, Title: "Let the allocator use its {slack} of unused reserve", Cost: "none"},
 			{Fix: "kill_stale_process", Title: "If one of them is an earlier run: end it", Cost: "what it does is lost"},
 			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
@@ -35,8 +35,8 @@ var beside = []cause.Card{
 	},
 	{
 		ID: "pytorch/pool-uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(clues.Pooled, ledger.Crowded, when.Not(when.Any(ledger.Roomy, cures.Ranked))), Among: append([]string{cause.LeakedProcess}, cures.OwnDoing...),
-		Headline: "ran out of memory on its {card} card",
-		Means:    "Its live tensors are {mine} ({mine%}). The message does not split the other {others}: this allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, CUDA itself takes 300 to 600 MiB, and other programs may hold a part.",
+		Headline: "ran out of memory on this {card} card",
+		Means:    "Tensors hold {mine} ({mine%}). The message does not split the other {others}: freed memory that this allocator (cudaMallocAsync) keeps, CUDA's own 300 to 600 MiB, and possibly other programs.",
 		Not:      "`max_split_size_mb`: this allocator has no such setting.",
 		Cures:    []cause.Cure{cures.MostlyComfyUI, lessWork, cures.LookFirst, cures.ShrinkModel}, Figures: cures.Scene,
 		Sources: []string{"pytorch/c10/cuda/CUDAMallocAsyncAllocator.cpp"},
@@ -46,13 +46,13 @@ var beside = []cause.Card{
 			return len(c.Stack) == 1 && cures.InForward(c) && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a model's forward pass; the message has no figures",
-		Means:    "{refuser}.[[ {doing}]] The model itself was on the card, so the activations of this batch or input are the likeliest reason; a card that others fill as well is the other. `nvidia-smi` before the start shows which.",
+		Headline: "ran out of GPU memory in a model's forward pass; the message has no figures",
+		Means:    "{refuser}. It failed in a forward pass, so the model is on the GPU, and the activations of this batch or input probably do not fit. Or other programs fill the GPU: `nvidia-smi` before the start shows that.",
 		Not:      "{no_settings}.", Later: cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or detail", Told: "[[{any}]]", Ways: []cause.Way{
 				{For: fix.Training, Text: "{fewer} smaller or shorter samples."},
-				{For: fix.Using, Text: "{run} it under `torch.no_grad()`, one input at a time; scale a large image down, or work in tiles."},
+				{For: fix.Using, Text: "{run} it under `torch.no_grad()`, one input at a time. Scale large images down, or work in tiles."},
 			}},
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst, cures.CheaperTraining, cures.SmallerModel,
 		},
@@ -61,12 +61,12 @@ var beside = []cause.Card{
 	{
 		ID: "pytorch/first-beside", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, cures.QuarterOfCard, room.NothingHeld, when.Not(when.Any(ledger.Roomy, ledger.FillsCard)), func(c *ledger.Case) bool { return c.Others.Bytes > 2*units.GiB && ledger.NeverFits(c) == "" }),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of memory: its first request was for {asked}, on a card that others use",
-		Means:    "PyTorch held nothing yet, so {asked} was its first tensor: usually a whole data set or table at once, a dense matrix of everything by everything, or a wrong shape. Besides, {others} of the card is outside this program, most of it in other programs or an earlier run.",
+		Headline: "ran out of memory at its first tensor of {asked}, while {others} was already in use",
+		Means:    "PyTorch held nothing yet, so {asked} was its first tensor: usually a whole data set at once, a dense matrix of everything by everything, or a wrong shape. Also, {others} of the card is in use outside PyTorch, probably by other programs or an earlier run.",
 		Not:      "{settings}; gradient checkpointing, mixed precision: nothing was computed yet.",
 		Cures: []cause.Cure{
 			cures.EndListed, cures.LookFirst,
-			{Fix: "fix_shape", Title: "Print the shape of what is made or moved first", Cost: "a minute", Told: "Keep data in RAM and move one batch at a time; a matrix of users by items, nodes by nodes or words by words can be sparse, or made in blocks of rows.", Kind: "python", Text: "print(x.shape, x.dtype, x.numel() * x.element_size() / 2**30)   # x: what goes to the GPU"},
+			{Fix: "fix_shape", Title: "Print the shape of what is made or moved first", Cost: "a minute", Told: "Keep data in RAM and move one batch at a time. A matrix of users by items or nodes by nodes can be sparse, or computed in blocks of rows.", Kind: "python", Text: "print(x.shape, x.dtype, x.numel() * x.element_size() / 2**30)   # x: what goes to the GPU"},
 			cures.OtherCard,
 		}, Figures: cures.Scene,
 		Sources: []string{cures.AllocatorSource, cures.MemoryFAQ},
@@ -75,11 +75,11 @@ var beside = []cause.Card{
 		ID: "pytorch/shared-with-system", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.Crowded, room.SharedAMD, when.Not(ledger.Roomy)),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of the memory that its GPU shares with the system",
-		Means:    "AMD's cards with memory of their own report slightly less than a whole number of GiB; {card} points to a GPU that shares RAM with the CPU. Then the {others} outside PyTorch may be other programs, the system's file cache, or a second copy of the weights in RAM while they load.",
+		Means:    "{card} points to an AMD GPU that shares RAM with the CPU. Then the {others} outside PyTorch may be other programs, the system's file cache, or a second copy of the weights in RAM while they load.",
 		Not:      "`empty_cache()` and allocator settings.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "See what holds the memory, and close it", Cost: "free", Told: "Another model server or run, or this program's own process with much in RAM:", Kind: "shell", Text: "free -h; rocm-smi --showpids; ps -eo pid,rss,args --sort=-rss | head"},
-			{Fix: "use_mmap", Title: "Load the weights without a second copy in RAM", Cost: "none", Told: "Safetensors files; in transformers `low_cpu_mem_usage=True` with `device_map=\"cuda\"`; delete a state dict as soon as it is loaded."},
+			{Fix: "close_other_apps", Title: "See what holds the memory, and close it", Cost: "free", Told: "Look for another model server or run, and for this program's own use of RAM:", Kind: "shell", Text: "free -h; rocm-smi --showpids; ps -eo pid,rss,args --sort=-rss | head"},
+			{Fix: "use_mmap", Title: "Load the weights without a second copy in RAM", Cost: "none", Told: "Use safetensors files. In transformers: `low_cpu_mem_usage=True` with `device_map=\"cuda\"`. In your own code, delete a state dict as soon as it is loaded."},
 			{Fix: "use_lower_quant", Title: "Or use smaller weights", Cost: "little quality", Told: "8 bit takes half of 16, 4 bit about a quarter."},
 			{Fix: "lower_resolution", Title: "If it failed at work, not while loading: use a smaller input", Cost: "detail", Told: "Half the width and height of an image, fewer frames, or a shorter text."},
 		},
@@ -131,9 +131,9 @@ func together(c *ledger.Case) map[string]string {
 	}
 	figures["count"], figures["listed"] = strconv.Itoa(count), "The message lists the other processes"+fix.Occupants(c, ": ")
 	if c.OurPID != 0 {
-		figures["listed"] += ". Their numbers lie next to this one's, " + quote.PID(c.OurPID)
+		figures["listed"] += ". Their PIDs are close to this one's, " + quote.PID(c.OurPID)
 	} else {
-		figures["listed"] += ", whose numbers lie next to one another"
+		figures["listed"] += ", whose PIDs lie next to one another"
 	}
 	return figures
 }

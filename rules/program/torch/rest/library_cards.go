@@ -14,13 +14,13 @@ var SimulatorBeside = cause.Card{
 	ID: "pytorch/simulator-beside", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, OtherLibrary, when.Not(ledger.Roomy)),
 	Said:  []string{"SPS:", "global_step=", "episodic_return", "mani_skill", "sapien", "isaacgym", "isaaclab", "num_envs", "habitat_sim", "madrona", "genesis/engine", "rollout/ep_rew_mean", "ep_rew_mean"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: libraries,
-	Headline: "ran out of memory: the process holds {library} beside PyTorch, most likely its simulator",
-	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's. In reinforcement learning that is usually the simulator and its renderer (PhysX, SAPIEN, Isaac, Habitat), whose buffers grow with the environments and their cameras.[[ {grown}]]",
+	Headline: "ran out of memory: {library} of the process is outside PyTorch, most likely its simulator",
+	Means:    "{library} of this process is not PyTorch's. In reinforcement learning it is usually the simulator and its renderer (PhysX, SAPIEN, Isaac, Habitat). It grows with the number of environments and cameras.[[ {grown}]]",
 	Not:      "Closing other programs: this process holds the memory.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower the number of environments (num_envs)", Cost: "fewer samples per step, slower", Told: "Halve it, and that of the evaluation environments; more steps per environment keep the rollout as long. Storing rollout images as `uint8` and using more minibatches makes PyTorch's part smaller."},
-		{Fix: "lower_resolution", Title: "Use smaller or fewer cameras, and no video", Cost: "detail", Told: "Each environment has its own images and buffers; half the width and height needs a quarter."},
-		{Fix: "restart_session", Title: "Check which part grows (PyTorch or the simulator)", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows: update it, or restart from the checkpoint. If both rise, tensors are kept.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
+		{Fix: "lower_batch_size", Title: "Lower the number of environments (num_envs)", Cost: "fewer samples per step, slower", Told: "Halve it, also for the evaluation environments; more steps per environment keep the rollout size. Rollout images as `uint8` and more minibatches shrink PyTorch's part."},
+		{Fix: "lower_resolution", Title: "Use smaller or fewer cameras, and no video", Cost: "detail", Told: "Each environment has its own images and buffers; half the width and height takes a quarter."},
+		{Fix: "restart_session", Title: "Check which part grows (PyTorch or the simulator)", Cost: "free", Told: "Print this every few updates and compare it with `nvidia-smi`. If only `nvidia-smi` rises, the simulator grows; if both rise, your code keeps tensors.", Kind: "python", Text: "print(torch.cuda.memory_allocated() // 2**20, \"MiB\")"},
 	},
 	Sources: []string{cures.AllocatorSource, "ManiSkill/examples/baselines/ppo/ppo_rgb.py", "IsaacLab/scripts/reinforcement_learning/rsl_rl/train.py"},
 }
@@ -29,12 +29,12 @@ var SimulatorBeside = cause.Card{
 var OtherLibraryBeside = cause.Card{
 	ID: "pytorch/other-library", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, OtherLibrary, when.Not(ledger.Roomy)),
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
-	Headline: "ran out of memory: another library of the same process holds {library}",
-	Means:    "Of the {mine} that this process holds, {library} is not PyTorch's: another library holds it, which the message does not name. Usual are a serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), the pools of TensorFlow or JAX, and ONNX Runtime's arena. CUDA's context and NCCL explain only some hundred MiB.",
+	Headline: "ran out of memory: {library} of the process is outside PyTorch's allocator",
+	Means:    "Another library in this process most likely holds that {library}; the message does not name it. Usual ones are TensorFlow, JAX, ONNX Runtime, or a serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT). CUDA itself and NCCL explain only 1 to 2 GiB.",
 	Not:      "Closing other programs: this process holds the memory.",
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "Limit the other library's memory", Cost: "a smaller cache, or slower", Ways: []cause.Way{{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."}, {For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."}, {For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."}, {For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."}}},
-		{Fix: "select_gpu", Title: "Run PyTorch's part on a card of its own", Cost: "needs one", Told: "Use `.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
+		{Fix: "select_gpu", Title: "Run PyTorch's part on another GPU", Cost: "needs one", Told: "Use `.to(\"cuda:1\")` for PyTorch's models, or another process with `CUDA_VISIBLE_DEVICES=1`."},
 		cures.LessInput,
 	},
 	Sources: []string{cures.AllocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
@@ -55,7 +55,8 @@ func libraryBytes(c *ledger.Case) int64 {
 }
 
 func libraries(c *ledger.Case) map[string]string {
-	out := map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10), "grown": ""}
+	out := cures.Scene(c)
+	out["library"], out["grown"] = units.AmountWithin(libraryBytes(c), units.MiB*10), ""
 	if c.Signal("many_steps") != nil {
 		out["grown"] = "It ran for many updates first, so the simulator or tensors may be growing."
 	}

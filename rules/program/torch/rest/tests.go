@@ -26,12 +26,12 @@ func shareTests(c *ledger.Case) bool {
 var Tests = []cause.Card{{
 	ID: "pytorch/test-workers", Kinds: cures.Allocators, Said: slices.Concat(workerWords, testWords), If: when.All(cures.OnOneCard, shareTests, when.Not(when.Any(ledger.Roomy, cures.Ranked))),
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: testers,
-	Headline: "ran out of memory in a test: several test processes share the card",
-	Means:    "{who} Each has its own context, and keeps as its reserve what its earlier tests freed; this one holds {mine} of {total}. So a test that fits by itself fails beside the others.",
+	Headline: "ran out of memory in a test: several test processes share the GPU",
+	Means:    "{who} Each has its own CUDA context and keeps memory that its earlier tests freed. So a test that fits alone fails beside the others.",
 	Not:      "Changing the failing test alone: which one fails depends on what the others hold at that moment.",
 	Cures: []cause.Cure{
-		{Fix: "lower_parallel", Title: "Run fewer test processes at once", Cost: "slower", Told: "In place of `-n auto` or a larger number; `-n 0` shows whether the test fits by itself:", Kind: "shell", Text: "python -m pytest -n 2   # and your own arguments"},
-		{Fix: "empty_cache", Title: "Free the card after each test, in every worker", Cost: "hardly slower", Told: "What a worker gives back is free for the others:", Kind: "python", Text: "# conftest.py\nimport gc\nimport pytest, torch\n\n@pytest.fixture(autouse=True)\ndef free_card():\n    yield\n    gc.collect()\n    torch.cuda.empty_cache()"},
+		{Fix: "lower_parallel", Title: "Run fewer test processes at once", Cost: "slower", Told: "Use this instead of `-n auto` or a larger number; `-n 0` shows whether the test fits alone:", Kind: "shell", Text: "python -m pytest -n 2   # and your own arguments"},
+		{Fix: "empty_cache", Title: "Free the card after each test, in every worker", Cost: "hardly slower", Told: "Each worker then returns unused memory to the others:", Kind: "python", Text: "# conftest.py\nimport gc\nimport pytest, torch\n\n@pytest.fixture(autouse=True)\ndef free_card():\n    yield\n    gc.collect()\n    torch.cuda.empty_cache()"},
 		{Fix: "select_gpu", Title: "With several GPUs: give each worker its own", Cost: "needs them", Told: "Before anything imports torch:", Kind: "python", Text: "# top of conftest.py; 4: how many GPUs there are\nimport os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = str(int(os.environ.get(\"PYTEST_XDIST_WORKER\", \"gw0\")[2:]) % 4)"},
 		{Fix: "kill_stale_process", Title: "If one of them is an earlier run: end it", Cost: "what it does is lost"},
 	},

@@ -50,12 +50,12 @@ func ignoresVolatile(c *ledger.Case) bool {
 var Scenes = append(beside, []cause.Card{
 	{
 		ID: "pytorch/volatile", Kinds: append(slices.Clone(cures.Allocators), fact.CUDAError, fact.CUDAHandle), Said: []string{volatileGone, "volatile=True"}, If: ignoresVolatile, Cause: cause.RetainedMemory, Weight: cause.Decisive,
-		Headline: "ran out of memory: its code turns gradients off in a way that does nothing any more",
-		Means:    "`volatile` tells it: the code is for PyTorch 0.3, and since 0.4 that word has no effect. So every layer's result is kept for the backward pass that never comes, several times what using a model needs.[[ Of {total}, {mine} is this program's.]]",
+		Headline: "ran out of memory: its code uses `volatile`, which no longer turns gradients off",
+		Means:    "The code is written for PyTorch 0.3; since 0.4 `volatile` has no effect. So every layer's result is kept for a backward pass that never comes, several times what inference needs.",
 		Not:      "Allocator settings, gradient checkpointing: nothing is trained here.",
 		Cures: []cause.Cure{
-			{Fix: "inference_mode", Title: "Turn gradients off in the way that works", Cost: "none", Told: "Around the call that fails; where `volatile=True` stands it can go.", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
-			{Fix: "lower_batch_size", Title: "If it still fails: smaller inputs, one at a time", Cost: "detail, or slower", Told: "One image or text at a time, half the width and height."},
+			{Fix: "inference_mode", Title: "Turn gradients off with torch.no_grad()", Cost: "none", Told: "Put this around the failing call, and remove `volatile=True`:", Kind: "python", Text: "with torch.no_grad():\n    results = model(x)   # your own call"},
+			{Fix: "lower_batch_size", Title: "If it still fails: smaller inputs, one at a time", Cost: "detail, or slower", Told: "Run one image or text at a time, at half the width and height."},
 			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: whoFirst.Title, Cost: whoFirst.Cost, Steps: whoFirst.Steps},
 			cures.EndListed,
 		},
@@ -63,26 +63,26 @@ var Scenes = append(beside, []cause.Card{
 	},
 	{
 		ID: "pytorch/collective-words", Kinds: bareDriver, Said: []string{"in barrier", "distributed.barrier(", "group.barrier(", "in init_process_group", "in _verify_param_shape_across_processes", "in _verify_params_across_processes", "broadcastUniqueNCCLID", "hvd.broadcast_parameters(", "hvd.init("}, If: bareWords,
-		Headline: "was refused graphics memory while its ranks connected",
-		Means:    "A barrier needs little memory: a CUDA context (300 to 600 MiB) and NCCL's buffers, on the GPU that the rank has chosen, by default GPU 0. So that GPU was most likely full: several ranks use it, or another job does. The message does not name it.",
+		Headline: "ran out of GPU memory while its ranks connected",
+		Means:    "Connecting the ranks needs little memory: a CUDA context (300 to 600 MiB) and NCCL's buffers, on the GPU that the rank chose, by default GPU 0. So that GPU was most likely full already, because several ranks or another job use it.",
 		Not:      "Allocator settings: a context and NCCL's buffers are outside PyTorch's allocator.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Watch the GPUs while it starts", Cost: "free", Told: "If another job or an earlier launch of yours is there, end it or use other GPUs. If several of your ranks are on one GPU, set each rank's GPU.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "balance_split", Title: "Set each rank's GPU first", Cost: "free", Told: "Before `init_process_group` and any `.cuda()`; old code takes `args.local_rank` from the launcher, which must not be 0 for all.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
-			{Fix: "select_gpu", Title: "Start on GPUs that are free", Cost: "free", Told: "Use as many ranks as GPUs; on a shared machine request them from the queue.", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=2,3   # the numbers of the free ones"},
-			{Fix: "restart_session", Title: "End what an earlier launch left", Cost: "free", Told: "Ranks of a crashed launch can wait for each other forever: `ps aux | grep python`, then `kill` their PIDs."},
+			{Fix: "kill_stale_process", Title: "Watch the GPUs while it starts", Cost: "free", Told: "If another job or an earlier launch of yours is there, end it or use other GPUs. If several of your ranks are on one GPU, set each rank's GPU (see 2).", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "balance_split", Title: "Set each rank's GPU first", Cost: "free", Told: "Run this before `init_process_group` and any `.cuda()`. Old code uses `args.local_rank` from the launcher, which must not be 0 for all ranks.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
+			{Fix: "select_gpu", Title: "Start on GPUs that are free", Cost: "free", Told: "Start as many ranks as there are free GPUs.", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=2,3   # the numbers of the free ones"},
+			{Fix: "restart_session", Title: "End what an earlier launch left", Cost: "free", Told: "Find it with `ps aux | grep python`, then `kill` its PIDs: ranks of a crashed launch can wait for each other forever."},
 		},
 		Sources: []string{"pytorch/torch/distributed/distributed_c10d.py", "https://github.com/MIC-DKFZ/nnUNet/issues/593", "https://github.com/pytorch/pytorch/issues/15051"},
 	},
 	{
 		ID: "pytorch/tensorrt-beside", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.CUDAHandle}, Said: []string{"[TensorRT] ERROR", "[TRT] [E]", "saferuntime.cpp", "defaultallocator.cpp"},
 		Headline: "ran out of memory in a process that also runs TensorRT",
-		Means:    "TensorRT takes its memory beside PyTorch: each engine its weights, and working memory for the largest input that it was built for, whether such an input comes or not. PyTorch has only what is left. The log shows neither the card's size nor what else is on it.",
+		Means:    "TensorRT allocates outside PyTorch: each engine takes its weights, plus working memory for the largest input that it was built for. PyTorch has only what is left. The log does not show what else is on the GPU.",
 		Not:      "Mixed precision, gradient checkpointing, PyTorch's allocator settings: the engines' memory is not PyTorch's.",
 		Cures: []cause.Cure{
 			cures.EndListed, whoFirst,
-			{Fix: "lower_batch_size", Title: "Try a short input; rebuild the engines for smaller shapes", Cost: "longer inputs go in pieces", Told: "The largest batch and shape in the profile decide what an engine reserves. Rebuild it with those that you need (`trtexec --maxShapes=...`, or the builder's profile) and with `--fp16`."},
-			{Fix: "cpu_offload", Title: "Load one engine at a time", Cost: "slower", Told: "Where a script runs several one after the other, create the next context when the one before is freed (`del context, engine`)."},
+			{Fix: "lower_batch_size", Title: "Try a short input; rebuild the engines for smaller shapes", Cost: "longer inputs go in pieces", Told: "Rebuild the engines with the largest batch and shape that you need (`trtexec --maxShapes=...`, or the builder's profile) and with `--fp16`. These shapes decide what an engine reserves."},
+			{Fix: "cpu_offload", Title: "Load one engine at a time", Cost: "slower", Told: "If a script runs several in turn, free one (`del context, engine`) before it creates the next context."},
 			cures.OtherCard,
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html", "https://github.com/NVIDIA/DeepLearningExamples/issues/681"},
@@ -107,84 +107,84 @@ func bareWords(c *ledger.Case) bool {
 var Words = []cause.Card{
 	{
 		ID: "pytorch/cudnn-none", Kinds: []fact.Kind{fact.CUDAHandle}, If: cures.Names("cudnn", "unable to find"),
-		Headline: "most likely ran out of graphics memory: cuDNN could not run a convolution",
-		Means:    "cuDNN has several algorithms for a convolution, each with a workspace of its own, and none could run. Usually the card is full, by this program or by others; the message has no figures. If it fails with a small input on an empty card, the versions of PyTorch, cuDNN and driver do not match.",
+		Headline: "most likely ran out of GPU memory: cuDNN could not run a convolution",
+		Means:    "cuDNN found no algorithm that could run. Usually the GPU is full, because of this program or others, and no workspace is left. If it also fails with a small input on an empty GPU, the versions of PyTorch, cuDNN and the driver probably do not match.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, ledger.Before2020)), Title: "Lower the batch size or the image size", Cost: "slower, or detail", Told: "[[{any_pixels}]]", Ways: []cause.Way{
-				{For: fix.Training, Text: "{fewer} half the width and height of the images: a quarter."},
-				{For: fix.Using, Text: "one image at a time, scaled down or in tiles, under `torch.no_grad()`."},
+				{For: fix.Training, Text: "{fewer} half the width and height of the images (a quarter of the memory)."},
+				{For: fix.Using, Text: "{run} it under `torch.no_grad()`, one image at a time, scaled down or in tiles."},
 			}},
 			cures.EndListed, whoFirst, cures.HalveOld, cures.OtherCard,
-			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "`model.half()`, or the next smaller variant."},
-			{Fix: "upgrade_version", Title: "Test whether any convolution works", Cost: "a minute", Told: "If not, install the build of PyTorch for your card and driver in a new environment.", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
+			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "Call `model.half()`, or take the next smaller version of the model."},
+			{Fix: "upgrade_version", Title: "Test whether any convolution works", Cost: "a minute", Told: "If this fails, install the PyTorch build for your GPU and driver in a new environment:", Kind: "shell", Text: "python -c \"import torch; print(torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 64, 64).cuda()).shape)\""},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/cudnn/Conv_v7.cpp", "https://github.com/marqo-ai/marqo/issues/101", "https://github.com/XPixelGroup/DiffBIR/issues/59"},
 	},
 	{
 		ID: "pytorch/handle-beside-nccl", Kinds: []fact.Kind{fact.CUDAHandle}, Said: []string{"NCCL WARN Cuda failure 2 'out of memory'", "NCCL WARN Cuda failure 'out of memory'"}, If: cures.Names("alloc_failed", "not_initialized"),
-		Among: []string{cause.Unknown, cause.BatchTooLarge, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.LeakedProcess}, Headline: "ran out of graphics memory: the driver had nothing left for NCCL and cuBLAS",
-		Means: "NCCL's lines prove it: the driver was out of memory for a few bytes. Both libraries take theirs outside PyTorch's pool, so they fail first where the pool has grown over the whole card: weights, gradients, optimizer state (also while a checkpoint is read) and activations together.",
-		Not:   "Reinstalling CUDA, looking for a wrong index: the driver says that the card was full.",
+		Among: []string{cause.Unknown, cause.BatchTooLarge, cause.TrainingStateTooLarge, cause.ModelTooLarge, cause.LeakedProcess}, Headline: "ran out of GPU memory: the driver had nothing left for NCCL and cuBLAS",
+		Means: "NCCL's lines show that the driver was out of memory. NCCL and cuBLAS allocate outside PyTorch's pool, so they fail first when that pool has filled the GPU with weights, gradients, optimizer state and activations.",
+		Not:   "Reinstalling CUDA, looking for a wrong index: the driver was out of memory.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Divide the training state over more cards, or offload it", Cost: "slower steps", Told: "ZeRO-3 or FSDP; Megatron: `--use-distributed-optimizer`, larger `--tensor-model-parallel-size` or `--pipeline-model-parallel-size`. It failed while a checkpoint was read? Read it to RAM (`torch.load(..., map_location=\"cpu\")`), or test without the optimizer's state (Megatron: `--no-load-optim`)."},
+			{Fix: "shard_training", Title: "Divide the training state over more cards, or offload it", Cost: "slower steps", Told: "Use ZeRO-3 or FSDP. Megatron: `--use-distributed-optimizer`, or a larger `--tensor-model-parallel-size` or `--pipeline-model-parallel-size`. If it failed while loading a checkpoint, load it to RAM (`torch.load(..., map_location=\"cpu\")`), or without optimizer state (Megatron: `--no-load-optim`)."},
 			{Fix: "lower_batch_size", Title: cures.HalveStep.Title, Cost: cures.HalveStep.Cost, Told: cures.AnyWork, Ways: cures.LessAtOnce},
-			{Fix: "lower_mem_fraction", Title: "Leave a GiB outside PyTorch's pool", Cost: "PyTorch then says itself what is missing", Told: "First thing in each rank:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(0.95)"},
+			{Fix: "lower_mem_fraction", Title: "Leave some memory outside PyTorch's pool", Cost: "PyTorch then fails first, with figures", Told: "Run this first in each rank:", Kind: "python", Text: "torch.cuda.set_per_process_memory_fraction(0.95)"},
 			cures.LookFirst,
 		},
 		Figures: cures.Scene, Sources: []string{"nccl/src/include/alloc.h", "pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/NVIDIA/Megatron-LM/issues/1509"},
 	},
 	{
 		ID: "pytorch/cublas-none", Kinds: []fact.Kind{fact.CUDAHandle},
-		Headline: "could not set up a CUDA library: a full card, or an earlier error such as an index out of range",
-		Means:    "cuBLAS (or cuSPARSE) could not create its handle, which needs some MiB. Either the card was full, or an earlier kernel failed, often from an id above the vocabulary or a label above the number of classes, and this call is the first to report it. The message does not show which; a run with `CUDA_LAUNCH_BLOCKING=1` does.",
+		Headline: "could not start a CUDA library: the GPU is full, or an earlier error (index out of range)",
+		Means:    "cuBLAS (or cuSPARSE) could not create its handle, which needs only some MiB. Either the GPU was full, or an earlier kernel failed, often because of a token id above the vocabulary or a label above the number of classes. A run with `CUDA_LAUNCH_BLOCKING=1` shows which.",
 		Not:      "Reinstalling CUDA, usually.",
 		Later:    cures.Kept, Figures: cures.Scene,
 		Cures: []cause.Cure{
 			cures.EndListed,
-			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Watch the GPU while it starts", Cost: "free", Told: "If it is full before the start, end your other processes there or use another GPU. If it fills up as this starts, this program is too large for it.", Kind: "shell", Text: "nvidia-smi -l 1"},
-			{Fix: "fix_shape", Title: "If the GPU is not full: look for an index out of range", Cost: "a minute", Told: "A device-side assert then names the line. Compare `ids.max()` with the rows of the embedding (`model.get_input_embeddings().num_embeddings`), labels with the number of classes.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
+			{Fix: "kill_stale_process", If: when.Not(cures.Listed), Title: "Watch the GPU while it starts", Cost: "free", Told: "If it is full before the start, end your other processes there or use another GPU. If it fills up as this program starts, the program is too large for it.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "fix_shape", Title: "If the GPU is not full: look for an index out of range", Cost: "a minute", Told: "A device-side assert then names the line. Compare `ids.max()` with the embedding's rows (`model.get_input_embeddings().num_embeddings`), and the labels with the number of classes.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python script.py   # script.py: what you start"},
 			{Fix: "lower_batch_size", Title: "If this program fills the GPU: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
-			{Fix: "multi_gpu", Title: "Or use more GPUs, if the model hardly fits", Cost: "money"},
+			{Fix: "multi_gpu", Title: "Or use more GPUs, if the model barely fits", Cost: "money"},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/EleutherAI/lm-evaluation-harness/issues/1689"},
 	},
 	{
 		ID: "pytorch/nvml-assert", Kinds: []fact.Kind{fact.NVMLAssert},
-		Headline: "ran out of graphics memory, and could not even write the message",
-		Means:    "This assertion stands for the usual message, without its figures: the card was full, PyTorch asked NVML who holds it, and NVML would not answer (it does not on a slice of a card, in containers without rights, on Jetson).[[ {stage}]]",
+		Headline: "ran out of GPU memory, and could not print the usual message",
+		Means:    "This assertion replaces the usual out-of-memory message: the GPU was full, PyTorch asked NVML what uses it, and NVML did not answer. That happens on MIG slices, on Jetson and in restricted containers.[[ {stage}]]",
 		Later:    cures.Kept, Figures: staged,
 		Cures: []cause.Cure{
-			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "2 GB for each billion parameters in 16 bit, 4 in 32; `1g.20gb` in a slice's name means 20 GB in all."},
+			{Fix: "half_precision", If: cures.Loading, Title: "Use a smaller model, or 16 bit", Cost: "little quality", Told: "Weights take 2 GB per billion parameters in 16 bit, 4 in 32. `1g.20gb` in a MIG slice's name means 20 GB in all."},
 			halveTraining, cures.CheaperTraining,
-			{Fix: "bigger_gpu", Title: "Check how much memory the device has", Cost: "a minute; a larger slice or card: money, or waiting", Told: "CUDA answers where NVML does not. If a MIG slice is too small, request a larger one; take the slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES: a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
+			{Fix: "bigger_gpu", Title: "Check how much memory the device has", Cost: "a minute; a larger slice or card: money, or waiting", Told: "If it is a MIG slice and too small, request a larger one. Select a slice by its UUID (`nvidia-smi -L`) in CUDA_VISIBLE_DEVICES; a number may mean another one.", Kind: "shell", Text: "python -c \"import torch; print([x / 2**30 for x in torch.cuda.mem_get_info()])\"   # free, total in GiB"},
 			lessWork, cures.SmallerModel,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/pytorch/pytorch/issues/112377", "https://github.com/Stability-AI/sd3.5/issues/18"},
 	},
 	{
 		ID: "pytorch/nccl-buffers", Kinds: []fact.Kind{fact.NCCLAlloc}, If: ofTorch,
-		Headline: "ran out of graphics memory when NCCL allocated its buffers",
-		Means:    "NCCL, which moves data between GPUs, allocates its own memory outside PyTorch's pool: some MiB for each connection and channel, 0.2 to 2 GB in all, at the first use of each group of ranks. The GPU had none left[[ (it asked for {asked})]]; it cannot use PyTorch's unused reserve.",
+		Headline: "ran out of GPU memory when NCCL allocated its buffers",
+		Means:    "NCCL moves data between GPUs and allocates outside PyTorch's pool, about 0.2 to 2 GB in all, at the first use of each group of ranks. The GPU had none left, and NCCL cannot use PyTorch's unused reserve.",
 		Not:      "A longer NCCL timeout.",
 		Figures:  cures.Scene,
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "If several ranks share one: call `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first. End what is left of earlier runs.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			{Fix: "kill_stale_process", Title: "Check that each rank has its own GPU", Cost: "free", Told: "If several ranks share one, call `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))` first. End leftover processes of earlier runs.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			{Fix: "lower_batch_size", Title: "Leave about 1 GB free: lower the batch size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
-			{Fix: "upgrade_version", Title: "Or lower NCCL_BUFFSIZE", Cost: "sometimes slower", Told: "Half of the usual 4 MiB; fewer channels (`NCCL_MAX_NCHANNELS`) help as well.", Kind: "env", Text: "export NCCL_BUFFSIZE=2097152"},
-			{Fix: "empty_cache", Title: "Let NCCL allocate before PyTorch fills the GPU", Cost: "none", Told: "Run a first `all_reduce` of one number right after `init_process_group`; before a group that is made later, call `torch.cuda.empty_cache()`.", Kind: "python", Text: "torch.distributed.all_reduce(torch.zeros(1, device=\"cuda\"))"},
+			{Fix: "upgrade_version", Title: "Or lower NCCL_BUFFSIZE", Cost: "sometimes slower", Told: "This is half the usual 4 MiB. Fewer channels (`NCCL_MAX_NCHANNELS`) help as well.", Kind: "env", Text: "export NCCL_BUFFSIZE=2097152"},
+			{Fix: "empty_cache", Title: "Let NCCL allocate before PyTorch fills the GPU", Cost: "none", Told: "Run this right after `init_process_group`. Before you create another group later, call `torch.cuda.empty_cache()`.", Kind: "python", Text: "torch.distributed.all_reduce(torch.zeros(1, device=\"cuda\"))"},
 		},
 		Sources: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://github.com/NVIDIA/nccl/issues/295", "https://github.com/pytorch/torchtitan/pull/660"},
 	},
 	{
 		ID: "pytorch/summary", Kinds: []fact.Kind{fact.TorchSummary},
-		Headline: "ran out of graphics memory, by its own table's count",
-		Means:    "This is `torch.cuda.memory_summary()`: it counts a failure (\"CUDA OOMs\"), and the message that says what was asked for is not here. \"Allocated memory\" is what tensors hold, \"GPU reserved memory\" what PyTorch has taken of the card, \"Non-releasable memory\" what lies lost between tensors: a large part there means pieces, a small one that memory is really short.[[ {lost}]]",
+		Headline: "ran out of GPU memory, according to its memory summary",
+		Means:    "This is the output of `torch.cuda.memory_summary()`; the error message itself is missing. \"Allocated memory\" is what tensors use, \"GPU reserved memory\" what PyTorch has taken from the GPU. If \"Non-releasable memory\" is large, memory is fragmented; if it is small, memory is really short.[[ {lost}]]",
 		Not:      "Judging by \"Tot Alloc\" and \"Tot Freed\": they count everything since the start.",
 		Later:    cures.Kept, Figures: tableFigures,
 		Cures: []cause.Cure{
 			lessWork, cures.CheaperTraining,
-			{Fix: "expandable_segments", Title: "If much is non-releasable: turn on expandable segments", Cost: "none as a rule"},
+			{Fix: "expandable_segments", Title: "If much is non-releasable: turn on expandable segments", Cost: "none, usually"},
 			cures.SmallerModel, cures.LighterOptimizer, cures.EndListed, whoFirst,
 		},
 		Sources: []string{"https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.memory_summary.html"},
@@ -197,10 +197,10 @@ var Words = []cause.Card{
 		Cures: []cause.Cure{
 			whileLoading(cures.PagesFirst),
 			halveTraining, cures.EndListed, whoFirst, cures.OneOfMany,
-			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "`torch_dtype=torch.float16` where it is loaded, `model.half()` for your own; a language model in 4 bit."},
+			{Fix: "half_precision", If: cures.Loading, Title: "If the GPU is empty before the start: a smaller model, or 16 bit", Cost: "little quality", Told: "Pass `torch_dtype=torch.float16` where it is loaded; for your own model, `model.half()`. Load a language model in 4 bit."},
 			cures.CheaperTraining,
-			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI, noCode)), Title: "If nothing is trained: turn gradients off", Cost: "none", Told: "Otherwise all activations are kept; run one input at a time.", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
 			{Fix: "lower_batch_size", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training)), Title: "If the GPU is empty before the start: lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
+			{Fix: "inference_mode", If: when.Not(when.Any(cures.Loading, (*ledger.Case).Training, ledger.Before2020, inWebUI, noCode)), Title: "If your own code only runs the model: turn gradients off", Cost: "none", Told: "Otherwise every layer's activations are kept. Run one input at a time:", Kind: "python", Text: "with torch.inference_mode():\n    output = model(x)   # as in your call"},
 			cures.PagesFirst,
 			{Fix: "restart_session", If: when.Not(noCode), Title: "If it fails even with a small input on an empty GPU: restart", Cost: "the session is lost", Told: "Restart the kernel, the container or the machine: a crashed process can leave the driver in a bad state."},
 		},
@@ -218,15 +218,18 @@ func staged(c *ledger.Case) map[string]string {
 	if c.Total.Has() {
 		figures["unshown"] = "does not show what uses the card"
 	}
-	figures["whose"] = "The message is cut, or was shortened by the program: PyTorch's own goes on with figures."
+	if figures["stage"] == undecided {
+		figures["stage"] = ""
+	}
+	figures["whose"] = "The message is cut off or shortened: PyTorch's own goes on with figures."
 	if c.Root(fact.TorchAsync) {
-		figures["whose"] = "\"Allocation on device\" is the message of the allocator cudaMallocAsync, here without sizes."
+		figures["whose"] = "\"Allocation on device\" is the message of the allocator cudaMallocAsync, which ComfyUI and Fooocus turn on; here it has no sizes."
 	}
 	if c.Root(fact.CUDAError) {
 		figures["whose"], figures["settings"] = figures["refuser"]+".", "Allocator settings such as max_split_size_mb: they do not reach the driver."
 	}
 	if reader.OnWindows(c) || reader.LooksLikeWindows(c) {
-		figures["whose"] += " On Windows the same message comes when RAM and page file are used up, even with free graphics memory."
+		figures["whose"] += " On Windows the same message comes when RAM and page file are used up, even with free GPU memory."
 	}
 	return figures
 }
