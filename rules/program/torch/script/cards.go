@@ -73,7 +73,7 @@ var collecting = []cause.Card{
 	{
 		ID: "pytorch/export", Kinds: cures.Refused, Said: []string{"torch.jit.trace(", "torch.onnx.export(", "onnx/utils.py", "jit/_trace.py", "torch2trt("}, If: when.All(cures.OnOneCard, cures.OwnCard), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while exporting the model",
-		Means:    "Export runs the model once on the example input, with gradients unless they are off, and records the graph. So the size of the example decides, and the file comes out the same on the CPU.[[ This program held {mine} of {total}.]]",
+		Means:    "Export runs the model once on the example input, with gradients unless they are off, and records the graph. So the size of the example decides, and the file comes out the same on the CPU.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Export on the CPU", Cost: "some seconds or minutes", Told: "Move model and example to the CPU, and run the same call without gradients:", Kind: "python", Text: "model = model.cpu().eval()\nexample = example.cpu()      # example: the input that you pass\nwith torch.no_grad():\n    ...                      # your call of trace or export"},
@@ -104,7 +104,7 @@ var collecting = []cause.Card{
 		}),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory in a backward pass that keeps its graph",
-		Means:    "`retain_graph=True` keeps the graph of the step. If something is carried over from step to step (a hidden state, a memory, an earlier output), each step's graph includes all earlier ones, and memory climbs until the card is full.[[ This program held {mine} of {total}.]]",
+		Means:    "`retain_graph=True` keeps the graph of the step. If something is carried over from step to step (a hidden state, a memory, an earlier output), each step's graph includes all earlier ones, and memory climbs until the card is full.",
 		Not:      "`empty_cache()`: the graphs are still referred to. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", If: critic, Title: "Detach the generated image, and remove retain_graph", Cost: "none: the critic's step needs no gradient of the generator", Kind: "python", Text: "d_fake = D(fake.detach())   # D, fake: yours; makes a graph without the generator\nd_loss.backward()           # then a new D(fake) for the generator's loss"},
@@ -120,7 +120,7 @@ var collecting = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory in `one_hot`: {asked}",
-		Means:    "`one_hot` makes positions x classes integers of 8 bytes, and a `.float()` after it another 4 bytes for each.[[ This program held {mine} of {total} before.]]",
+		Means:    "`one_hot` makes positions x classes integers of 8 bytes, and a `.float()` after it another 4 bytes for each.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Use the class indices instead", Cost: "none", Told: "`F.cross_entropy(scores, labels)` takes class indices; `torch.nn.Embedding` replaces a one-hot row times a matrix; `scores.gather(1, labels[:, None])` picks the score of a class."},
@@ -133,7 +133,7 @@ var collecting = []cause.Card{
 	{
 		ID: "pytorch/models-collected", Kinds: cures.Refused, If: ofAny(func(s statement) bool { return s.collected() != "" }), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while several models were put on the GPU together",
-		Means:    "Each model that is added to `{list}` stays on the GPU, and the earlier ones fill it.[[ This program held {mine} of {total}.]]",
+		Means:    "Each model that is added to `{list}` stays on the GPU, and the earlier ones fill it.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Keep one model at a time on the GPU", Cost: "a copy to the GPU for each", Told: "Load all to RAM (`map_location=\"cpu\"`), and keep only the results:", Kind: "python", Text: "results = []\nfor m in {list}:                      # all in RAM\n    m.to(\"cuda\")\n    with torch.no_grad():\n        results.append(m(x).cpu())      # x: your input\n    m.to(\"cpu\")"},
@@ -146,7 +146,7 @@ var collecting = []cause.Card{
 	{
 		ID: "pytorch/list-grows", Kinds: cures.Refused, If: of(func(s statement) bool { list, _ := s.appended(); return list != "" }), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while a loop collected results in `{list}` on the GPU",
-		Means:    "Everything that is added to `{list}` stays on the GPU, and with gradients on, the whole graph of its batch as well. It grows with the number of batches, so early batches pass and a later one fails.[[ This program held {mine} of {total}.]]",
+		Means:    "Everything that is added to `{list}` stays on the GPU, and with gradients on, the whole graph of its batch as well. It grows with the number of batches, so early batches pass and a later one fails.",
 		Not:      "A smaller batch alone: the results add up to the same. {settings}.",
 		Later:    "If it fails at the very first batch, the list is not the reason: turn gradients off and halve the batch size.",
 		Cures: []cause.Cure{
@@ -164,7 +164,7 @@ var collecting = []cause.Card{
 		ID: "pytorch/rollout-at-once", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, rollout, func(c *ledger.Case) bool { s, ok := failing(c); return ok && s.remembered() == "" }, when.Not(cures.LateStep)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the agent's update from its rollout",
-		Means:    "The network processes all collected states in one batch and stores its activations for the backward pass; that grows with steps, environments and the size of an observation.[[ This program held {mine} of {total}.]]",
+		Means:    "The network processes all collected states in one batch and stores its activations for the backward pass; that grows with steps, environments and the size of an observation.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{

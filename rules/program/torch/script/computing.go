@@ -23,7 +23,7 @@ var computing = []cause.Card{
 		ID: "pytorch/loss-over-classes", Kinds: cures.Refused, If: when.All(when.Any(of(statement.compares), bareLoss), largePart),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the loss: a score for every class at every position",
-		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; the probabilities and the gradient made of it take as much again. So the batch size, the length (or image size) and the number of classes decide.[[ This program held {mine} of {total} before.]]",
+		Means:    "The loss works on {table} scores. {asked} fits one such tensor[[ ({numbers} at 32 bit)]]; the probabilities and the gradient made of it take as much again. So the batch size, the length (or image size) and the number of classes decide.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
@@ -51,7 +51,7 @@ var computing = []cause.Card{
 		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows)), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while comparing all rows with all: {asked} in one piece",
-		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} would be one matrix of {side} at {bits} bit.]][[ {several}]][[ This program held {mine} of {total} before.]]",
+		Means:    "The line compares every row of one side with every row of the other: rows x rows values, four times as many for twice the rows (of feature maps: twice the pixels).[[ {asked} would be one matrix of {side} at {bits} bit.]][[ {several}]]",
 		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
 			cures.Only(clues.Unaccounted, cures.LookFirst),
@@ -94,7 +94,7 @@ var computing = []cause.Card{
 		ID: "pytorch/model-copied", Kinds: cures.Refused, If: of(func(s statement) bool { _, ok := s.copied(); return ok }),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while copying a model on the GPU",
-		Means:    "`deepcopy` makes a second copy of all weights of [[`{of}`]] on the same GPU; {asked} was the next of them.[[ This program held {mine} of {total} already.]]",
+		Means:    "`deepcopy` makes a second copy of all weights of [[`{of}`]] on the same GPU; {asked} was the next of them.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Keep the copy in RAM", Cost: "none", Told: "The best weights so far, to go back to with `load_state_dict`:", Kind: "python", Text: "best = dict((k, v.detach().cpu().clone()) for k, v in {model}.state_dict().items())"},
@@ -113,7 +113,7 @@ var computing = []cause.Card{
 		ID: "pytorch/ddp-buckets", Kinds: cures.Refused, Said: []string{"in _ddp_init_helper", "dist.Reducer(", "dist._broadcast_coalesced("}, If: when.All(cures.OnOneCard, when.Any(cures.OwnCard, asMuchAgain)),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while DDP wrapped the model",
-		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ This program held {mine} of {total} before.]][[ {beside}]]",
+		Means:    "DDP allocates buckets for exchanging gradients, together as large as the gradients, on every GPU, and each GPU holds the whole model.[[ {beside}]]",
 		Not:      "A smaller batch, more GPUs: DDP copies the model to each. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that sets none puts its model on GPU 0: `torch.cuda.set_device(rank)` first, `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: one process a card"},
@@ -131,7 +131,7 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while moving `{result}` to the GPU: {asked}",
-		Means:    "In `{function}` the line moves `{result}` to the GPU as a whole. In an evaluation that is usually a value for every class at every position of the input (classes x height x width at full size), so one large image is enough.[[ {asked} is {numbers} at 32 bit.]][[ This program held {mine} of {total} before.]]",
+		Means:    "In `{function}` the line moves `{result}` to the GPU as a whole. In an evaluation that is usually a value for every class at every position of the input (classes x height x width at full size), so one large image is enough.[[ {asked} is {numbers} at 32 bit.]]",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Keep it on the CPU", Cost: "a little slower", Told: "Remove the copy to the GPU from that line, and move what is added to the CPU instead:", Kind: "python", Text: "{result} = {result} + part.cpu()   # {result} made without .cuda(); part: what the network gives"},
@@ -154,7 +154,7 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while moving {asked} of data to the GPU at once",
-		Means:    "That line only moves data to the GPU. {asked} is {numbers}probably a whole data set (or grid, volume, feature table) rather than a batch.[[ This program held {mine} of {total} before.]]",
+		Means:    "That line only moves data to the GPU. {asked} is {numbers}probably a whole data set (or grid, volume, feature table) rather than a batch.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep it in RAM, and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "loader = DataLoader(TensorDataset({data}, {labels}), batch_size=64, shuffle=True, pin_memory=True)   # both without .cuda()\nfor x, y in loader:\n    x, y = x.to(device), y.to(device)"},
@@ -175,7 +175,7 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a second derivative (create_graph)",
-		Means:    "A gradient penalty, a Hessian or an inner loop of meta-learning (`create_graph=True`) keeps the graph of the backward pass as well, so this step takes about twice the memory of a usual one.[[ This program held {mine} of {total}.]]",
+		Means:    "A gradient penalty, a Hessian or an inner loop of meta-learning (`create_graph=True`) keeps the graph of the backward pass as well, so this step takes about twice the memory of a usual one.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
@@ -192,7 +192,7 @@ var computing = []cause.Card{
 	{
 		ID: "pytorch/lbfgs", Kinds: cures.Refused, Said: []string{"torch/optim/lbfgs.py"}, If: when.All(cures.OnOneCard, cures.OwnCard), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in L-BFGS, whose history grows for the first hundred steps",
-		Means:    "For each of its last steps, up to `history_size` (100 by default), L-BFGS keeps two vectors as large as everything it optimises. So early steps pass and a later one fails.[[ This program held {mine} of {total}.]]",
+		Means:    "For each of its last steps, up to `history_size` (100 by default), L-BFGS keeps two vectors as large as everything it optimises. So early steps pass and a later one fails.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
@@ -208,7 +208,7 @@ var computing = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory in `unfold` (overlapping patches)",
-		Means:    "`unfold` copies every patch: kernel x kernel times the input at stride 1[[ ({times} times with this line's kernel of {kernel})]]. Its result here is {asked}.[[ This program held {mine} of {total} before.]]",
+		Means:    "`unfold` copies every patch: kernel x kernel times the input at stride 1[[ ({times} times with this line's kernel of {kernel})]]. Its result here is {asked}.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use a stride, or a smaller input", Cost: "detail", Told: "A stride of 2 makes a quarter of the patches; so does half the width and height of the input. Or reduce the channels first (a 1 x 1 convolution)."},
@@ -228,7 +228,7 @@ var computing = []cause.Card{
 		ID: "pytorch/models-in-turn", Kinds: cures.Allocators, Said: []string{"finished with value:", "study.optimize(", "in train_fold", "in run_fold", "kf.split(", "StratifiedKFold", "KFold(", "in cross_validate"}, If: when.All(cures.OnOneCard, cures.OwnCard),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while training several models in one process",
-		Means:    "If earlier trials or folds went through, parts of them (a model, its optimizer, a last output or loss) may still be held by a variable, list or callback; or this one is larger.[[ This program holds {mine} of {total}.]] `torch.cuda.memory_allocated()` between two of them should go back to nearly nothing.",
+		Means:    "If earlier trials or folds went through, parts of them (a model, its optimizer, a last output or loss) may still be held by a variable, list or callback; or this one is larger. `torch.cuda.memory_allocated()` between two of them should go back to nearly nothing.",
 		Not:      "`empty_cache()` alone: it frees nothing that a variable still refers to. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Free everything before the next one", Cost: "none", Told: "Put model, optimizer and loop into one function that returns only numbers; after it:", Kind: "python", Text: "gc.collect(); torch.cuda.empty_cache()   # after each trial or fold, outside the function\nprint(torch.cuda.memory_allocated() // 2**20, \"MiB still held\")"},

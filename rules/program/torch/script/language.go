@@ -115,7 +115,7 @@ var TransformersCards = []cause.Card{
 		ID: "transformers/beams", Kinds: cures.Refused, Said: []string{"in beam_search", "in _beam_search", "in beam_sample", "_reorder_cache", "_temporary_reorder_cache"},
 		If: when.All(cures.OnOneCard, cures.OwnCard, when.Not((*ledger.Case).Training)), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: passedFigures,
 		Headline: "ran out of memory in beam search",
-		Means:    "Each beam of each text has a KV cache of its own[[ ({beams} beams here)]], and the caches are copied when beams change places. So memory is texts x beams x tokens, beside the weights.[[ This program held {mine} of {total}.]]",
+		Means:    "Each beam of each text has a KV cache of its own[[ ({beams} beams here)]], and the caches are copied when beams change places. So memory is texts x beams x tokens, beside the weights.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Use fewer beams (num_beams)", Cost: "slightly other texts; the last beams change least", Told: "`num_beams={half}` in your call of `generate`[[ in place of {beams}]], 1 is greedy search; `num_return_sequences` may not be larger."},

@@ -49,7 +49,7 @@ var layerCards = []cause.Card{
 	{
 		ID: "pytorch/long-sequence", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, recurrent, eighth), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory in a recurrent layer: {asked} for one batch",
-		Means:    "An LSTM or GRU makes room for the gates of every time step of every sample at once: batch x length x width x layers. So {asked} is a large batch, perhaps the whole set, or very long sequences.[[ This program held {mine} of {total} before.]]",
+		Means:    "An LSTM or GRU makes room for the gates of every time step of every sample at once: batch x length x width x layers. So {asked} is a large batch, perhaps the whole set, or very long sequences.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{

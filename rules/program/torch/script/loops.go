@@ -93,7 +93,7 @@ var loopCards = []cause.Card{
 	{
 		ID: "pytorch/graph-kept", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, func(c *ledger.Case) bool { return keepsGraph(c) != "" }), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory in a loop that keeps the graph of each output",
-		Means:    "Nothing in the traceback turns gradients off. If they are on, what goes into `{list}` keeps all activations that made it on the card, in spite of `.cpu()`: each iteration adds some.[[ This program held {mine} of {total}.]]",
+		Means:    "Nothing in the traceback turns gradients off. If they are on, what goes into `{list}` keeps all activations that made it on the card, in spite of `.cpu()`: each iteration adds some.",
 		Not:      "`empty_cache()`, `model.eval()`: neither frees a graph.",
 		Later:    "If it fails at the very first iteration with gradients off, the input is too large: a smaller batch or image.",
 		Cures: []cause.Cure{
@@ -111,7 +111,7 @@ var loopCards = []cause.Card{
 	{
 		ID: "pytorch/whole-grid", Kinds: cures.Refused, If: ofNetwork(isGrid), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory: all points of `{input}` go through the network in one call",
-		Means:    "Every layer's output is points x width: a grid of 512 x 512 x 512 has 134 million points, 128 GiB for one layer of 256.[[ {asked} is one such output.]][[ This program held {mine} of {total} before.]]",
+		Means:    "Every layer's output is points x width: a grid of 512 x 512 x 512 has 134 million points, 128 GiB for one layer of 256.[[ {asked} is one such output.]]",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Pass the points in chunks, without gradients", Cost: "none", Kind: "python", Text: "with torch.no_grad():\n    out = torch.cat([{net}(part.to(device)).cpu() for part in {input}.split(65536)])   # the same call as yours"},

@@ -157,7 +157,7 @@ var tableCards = []cause.Card{
 	{
 		ID: "pytorch/optimizer-table", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, inOptimizer, oneTable), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory in the optimizer: one parameter needs {asked} for each value it keeps",
-		Means:    "At its first step the optimizer makes copies of each parameter, and one for a single parameter of {asked} was refused: {numbers} numbers, as an embedding of many ids or a first or last layer over them has. Weight, gradient and Adam's two values of it take {four} in all.[[ This program held {mine} of {total}.]]",
+		Means:    "At its first step the optimizer makes copies of each parameter, and one for a single parameter of {asked} was refused: {numbers} numbers, as an embedding of many ids or a first or last layer over them has. Weight, gradient and Adam's two values of it take {four} in all.",
 		Not:      "A smaller batch: the table stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Make that table smaller", Cost: "some accuracy", Told: "Half the embedding width, or half the ids (merge rare ones, drop what occurs once), takes half of the {four}."},
@@ -169,7 +169,7 @@ var tableCards = []cause.Card{
 	{
 		ID: "pytorch/graph-made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, denseInside), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory: a library writes out the graph as a matrix of nodes x nodes, {asked}",
-		Means:    "`to_dense_adj` makes a number for every pair of nodes, for the whole graph at once: {asked} at 32 bit is about {side} nodes squared. It counts up to the largest index in `edge_index`, so ids with gaps make it larger than the graph.[[ This program held {mine} of {total} before.]]",
+		Means:    "`to_dense_adj` makes a number for every pair of nodes, for the whole graph at once: {asked} at 32 bit is about {side} nodes squared. It counts up to the largest index in `edge_index`, so ids with gaps make it larger than the graph.",
 		Not:      "A smaller batch size: the whole graph is written out first. 16 bit: still {half}.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Pass parts of the graph instead of the whole", Cost: "each part is a model of its own", Told: "10,000 nodes take 0.4 GiB, 20,000 1.5, often several times. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
@@ -181,7 +181,7 @@ var tableCards = []cause.Card{
 	{
 		ID: "pytorch/made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, dense), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory: the line writes out a sparse matrix with all its zeros, {asked}",
-		Means:    "Dense it has a number for every row and column, zeros included: {asked} at 32 bit is {numbers} numbers[[, {nodes} nodes squared]]. Sparse it is usually a few MB.[[ This program held {mine} of {total} before.]]",
+		Means:    "Dense it has a number for every row and column, zeros included: {asked} at 32 bit is {numbers} numbers[[, {nodes} nodes squared]]. Sparse it is usually a few MB.",
 		Not:      "16 bit: the zeros stay. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", If: when.All(ofGraph, when.Not(inTorch)), Title: "Keep it sparse", Cost: "none", Told: "In place of that line; then `torch.sparse.mm(adj, x)` where the model multiplies by it (`@`, `matmul`):", Kind: "python", Text: "m = adj.tocoo()   # adj: the scipy matrix before todense() or toarray()\nindex = torch.tensor([m.row.tolist(), m.col.tolist()])\nadj = torch.sparse_coo_tensor(index, torch.tensor(m.data).float(), m.shape).to(device)"},
@@ -203,7 +203,7 @@ var tableCards = []cause.Card{
 	{
 		ID: "pytorch/buffer-on-card", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, func(c *ledger.Case) bool { return bufferMade(c) != "" }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory while making a replay buffer on the GPU: {asked}",
-		Means:    "The line makes room for all of `{size}` steps at once: steps x an observation x 4 bytes (1 as `uint8`).[[ This program held {mine} of {total} before.]]",
+		Means:    "The line makes room for all of `{size}` steps at once: steps x an observation x 4 bytes (1 as `uint8`).",
 		Not:      "A smaller training batch: the buffer stays as large. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep the buffer in RAM, pixels as uint8", Cost: "hardly slower", Told: "Without `device=` in that line, and with `dtype=torch.uint8` for images (a quarter: {bytes}); move only what is sampled:", Kind: "python", Text: "obs = self.obs[idx].to(device).float() / 255   # where batches are sampled; obs: your buffer's name"},

@@ -160,7 +160,7 @@ var wholeCards = []cause.Card{
 	{
 		ID: "pytorch/whole-set", Kinds: cures.Refused, If: ofNetwork(isDataSet), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory: the whole of `{input}` goes through the network in one call",
-		Means:    "`{net}({input})` has no batches: every layer's output is as large as the whole set makes it. {asked} is one of them.[[ This program held {mine} of {total} before.]]",
+		Means:    "`{net}({input})` has no batches: every layer's output is as large as the whole set makes it. {asked} is one of them.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: tests, Title: "Pass it in batches, without gradients", Cost: "none", Kind: "python", Text: inParts},
@@ -174,7 +174,7 @@ var wholeCards = []cause.Card{
 	{
 		ID: "pytorch/whole-film", Kinds: cures.Refused, If: when.All(ofNetwork(isFilm), when.Not((*ledger.Case).Training)), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory: all frames of `{input}` go through the network in one call",
-		Means:    "`{net}({input})` computes every layer for all frames at once, so that memory grows with the length of the video. {asked} is one layer's output.[[ This program held {mine} of {total} before.]]",
+		Means:    "`{net}({input})` computes every layer for all frames at once, so that memory grows with the length of the video. {asked} is one layer's output.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Pass a few frames at a time, without gradients", Cost: "none, for a network that sees single frames", Told: "For `{input}` of frames x channels x height x width:", Kind: "python", Text: "with torch.no_grad():\n    out = torch.cat([{net}(part.to(device)).cpu() for part in {input}.split(16)])   # 4, if 16 fails"},
@@ -186,7 +186,7 @@ var wholeCards = []cause.Card{
 	{
 		ID: "pytorch/volume", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, eighth, operation.Is(operation.Convolution, operation.Upsampling, operation.Pointwise, operation.Concatenation), inVolumes), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory in a 3D network: one layer's output alone is {asked}",
-		Means:    "In 3D a layer's output is channels x depth x height x width for each sample; twice the side of a volume takes eight times the memory.[[ This program held {mine} of {total} before.]]",
+		Means:    "In 3D a layer's output is channels x depth x height x width for each sample; twice the side of a volume takes eight times the memory.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: when.Not(when.Any((*ledger.Case).Training, filmed)), Title: "Compute it in overlapping patches", Cost: "hardly slower", Told: "`pip install monai`; the result is put together in RAM (volume: batch x channels x the three sides):", Kind: "python", Text: "from monai.inferers import sliding_window_inference\n\nwith torch.no_grad():\n    out = sliding_window_inference(volume, (96, 96, 96), 1, {net}, overlap=0.25, sw_device=\"cuda\", device=\"cpu\")"},

@@ -26,7 +26,7 @@ var widened = says("x - y", ".pow(x", "distance_matrix(x")
 var bankCards = []cause.Card{{
 	ID: "pytorch/patch-bank-picked", Kinds: cures.Refused, If: of(banked, picking), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "ran out of memory while picking the coreset of the patches[[: {asked} in one piece]]",
-	Means:    "All patches of all training images are there: at 224 pixels 784 a picture. {square}[[ This program held {mine} of {total} before.]]",
+	Means:    "All patches of all training images are there: at 224 pixels 784 a picture. {square}",
 	Not:      "A smaller batch size: all patches are kept whatever the batch is. A smaller share (`-p`, `coreset_sampling_ratio`): it says how many are picked in the end.",
 	Cures: []cause.Cure{
 		{Fix: "efficient_attention", If: squared, Title: "Pick without the matrix", Cost: "slower; nearly the same choice", Told: "patchcore-inspection: `sampler -p 0.1 approx_greedy_coreset` in place of `greedy_coreset`: it compares with ten patches at first, then with one at a time."},
@@ -38,7 +38,7 @@ var bankCards = []cause.Card{{
 }, {
 	ID: "pytorch/patch-bank", Kinds: cures.Refused, If: of(banked, when.Not(picking)), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "ran out of memory while comparing patches with those of the training images[[: {asked} in one piece]]",
-	Means:    "Every patch of the test image is compared with every patch that was kept of training: test patches x kept patches numbers.[[ {wide}]] So the share that is kept (the coreset), and the images' size, decide.[[ This program held {mine} of {total} before.]]",
+	Means:    "Every patch of the test image is compared with every patch that was kept of training: test patches x kept patches numbers.[[ {wide}]] So the share that is kept (the coreset), and the images' size, decide.",
 	Not:      "More epochs or a smaller training batch: nothing is learned, patches are collected.[[ {settings}.]]",
 	Cures: []cause.Cure{
 		{Fix: "efficient_attention", If: widened, Title: "Use torch.cdist instead of all differences", Cost: "none", Told: "It never writes out the third axis:", Kind: "python", Text: "dist = torch.cdist(x, self.train_pts)   # x, self.train_pts: two-dimensional, without unsqueeze or expand"},

@@ -20,7 +20,7 @@ var stacked = says("torch.stack(feat", "torch.cat(feat", "stack(features")
 var depthCards = []cause.Card{{
 	ID: "pytorch/multi-view", Kinds: cures.Refused, If: of(views), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory in a multi-view stereo network[[: {asked} in one piece]]",
-	Means:    "Such a network warps the features of every view to every depth: channels x depths x height x width, several times over, and convolves that in 3D. So the size of the images and the number of depths and views decide, not the weights.[[ This program held {mine} of {total} before.]]",
+	Means:    "Such a network warps the features of every view to every depth: channels x depths x height x width, several times over, and convolves that in 3D. So the size of the images and the number of depths and views decide, not the weights.",
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{
@@ -35,7 +35,7 @@ var depthCards = []cause.Card{{
 }, {
 	ID: "pytorch/stereo", Kinds: cures.Refused, If: of(stereo), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory in a stereo network[[: {asked} in one piece]]",
-	Means:    "Such a network compares the two images at every disparity: a volume of channels x disparities x height x width (most keep a quarter of each), which goes through 3D convolutions. So the image size and the largest disparity decide.[[ {crops}]][[ This program held {mine} of {total} before.]]",
+	Means:    "Such a network compares the two images at every disparity: a volume of channels x disparities x height x width (most keep a quarter of each), which goes through 3D convolutions. So the image size and the largest disparity decide.[[ {crops}]]",
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{

@@ -54,7 +54,7 @@ var differs = says(" - ", "ent_expand", "-ent_", "rotate.py", "transe.py", "tran
 var entityCards = []cause.Card{{
 	ID: "pytorch/all-entities", Kinds: cures.Refused, If: of(when.All(when.Any(entities, against), when.Not(says("neg")))), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory while scoring facts against all entities[[: {asked} in one piece]]",
-	Means:    "Each fact of the batch is scored with every entity of the graph: batch x entities numbers[[; {asked} is {facts} x {all} x 4 bytes]].[[ {width}]][[ This program held {mine} of {total} before.]]",
+	Means:    "Each fact of the batch is scored with every entity of the graph: batch x entities numbers[[; {asked} is {facts} x {all} x 4 bytes]].[[ {width}]]",
 	Not:      "Gradient checkpointing, fewer layers: this one tensor is as large.[[ {settings}.]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(when.Any(training, against)), Title: "Lower the batch size of the evaluation", Cost: "slower; the same ranks", Told: "It is an option of its own in most of these programs (`--test_batch_size`, `--eval_batch_size`; KnowledgeGraphEmbedding: 4), down to 1. LibKGE: `entity_ranking.chunk_size: 5000` or `eval.batch_size`."},

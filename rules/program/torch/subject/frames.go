@@ -85,7 +85,7 @@ var TestCards = []cause.Card{{
 var FilmCards = []cause.Card{{
 	ID: "pytorch/film-at-once", Kinds: cures.Refused, If: of(filmed, when.Not(training), largePart), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory on the frames of a video[[: {asked} in one piece]]",
-	Means:    "{line} works on many frames in one call: frames x channels x height x width for each layer. So the number of frames in a call and their size decide.[[ This program held {mine} of {total} before.]]",
+	Means:    "{line} works on many frames in one call: frames x channels x height x width for each layer. So the number of frames in a call and their size decide.",
 	Cures: []cause.Cure{
 		gradientsOpen,
 		{Fix: "lower_context", Title: "Pass fewer frames in one call", Cost: "slower; joins may show", Told: "Look for the script's option for a window, snippet, chunk or maximum number of frames, also for the decoder at the end, which works at full size; otherwise cut the video into clips of a few seconds."},

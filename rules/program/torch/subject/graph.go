@@ -14,7 +14,7 @@ var graph = says("edge_index", "edge_attr", "edge_weight", "cogdl/", "unsup_grap
 var GraphCards = []cause.Card{{
 	ID: "pytorch/whole-graph", Kinds: cures.Refused, If: of(graph, largePart), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory on a graph[[: {asked} in one piece]]",
-	Means:    "A layer makes a row for each node, and most for each edge as well: edges x width numbers of 4 bytes, which training keeps for every layer. Where the whole graph is one sample, nodes, edges and width decide.[[ {asked} would be {rows} million rows of 64 numbers.]][[ This program held {mine} of {total} before.]]",
+	Means:    "A layer makes a row for each node, and most for each edge as well: edges x width numbers of 4 bytes, which training keeps for every layer. Where the whole graph is one sample, nodes, edges and width decide.[[ {asked} would be {rows} million rows of 64 numbers.]]",
 	Not:      "A smaller batch size, where the whole graph goes through: the batch only picks rows for the loss.[[ {settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{

@@ -41,7 +41,7 @@ var pictureCards = []cause.Card{{
 }, {
 	ID: "pytorch/restored", Kinds: []fact.Kind{fact.TorchAlloc}, If: of(restored, used, when.Not(when.Any(validates, detecting))), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory on a whole picture[[: {asked} in one piece]]",
-	Means:    "Such a network keeps full size in every layer: 64 channels are 256 bytes a pixel, 1 GiB for 2000 x 2000[[; {times}]]. It was trained on small crops, and has no need to see the whole picture at once.[[ This program held {mine} of {total} before.]]",
+	Means:    "Such a network keeps full size in every layer: 64 channels are 256 bytes a pixel, 1 GiB for 2000 x 2000[[; {times}]]. It was trained on small crops, and has no need to see the whole picture at once.",
 	Not:      "[[{settings}.]]",
 	Cures: []cause.Cure{
 		cures.Only(when.Not(largePart), gradientsOpen), inputsOld,
@@ -55,7 +55,7 @@ var pictureCards = []cause.Card{{
 }, {
 	ID: "pytorch/stylegan-operator", Kinds: cures.Refused, If: of(resampled), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory in a StyleGAN2 network[[: {asked} in one piece]]",
-	Means:    "The operator blurs and resamples maps of batch x channels x height x width; the last blocks, at full size, are the largest[[. {asked} fits {preview}]].[[ This program held {mine} of {total} before.]]",
+	Means:    "The operator blurs and resamples maps of batch x channels x height x width; the last blocks, at full size, are the largest[[. {asked} fits {preview}]].",
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{

@@ -24,7 +24,7 @@ func whole(c *ledger.Case) bool {
 var rayCards = []cause.Card{{
 	ID: "pytorch/rays-rendered", Kinds: cures.Refused, If: of(rays, whole), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory while rendering a picture[[: {asked} in one piece]]",
-	Means:    "A picture has a ray for each pixel, and each ray some hundred points; each layer's output is points x width. Such programs therefore render in chunks of rays, and the chunk decides, not the picture.[[ This program held {mine} of {total} before.]]",
+	Means:    "A picture has a ray for each pixel, and each ray some hundred points; each layer's output is points x width. Such programs therefore render in chunks of rays, and the chunk decides, not the picture.",
 	Not:      "[[{settings}.]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Render in smaller chunks", Cost: "slower; the same picture", Told: "A quarter of what it is now. nerf-pytorch and what is made of it: `--chunk 8192 --netchunk 16384` (32768 and 65536); nerf_pl: `--chunk 8192`; torch-ngp's kin, without `--cuda_ray`: `--max_ray_batch 1024` (4096). Elsewhere look for `chunk` or `ray_batch` in the config."},
@@ -36,7 +36,7 @@ var rayCards = []cause.Card{{
 }, {
 	ID: "pytorch/rays-trained", Kinds: cures.Refused, If: of(rays, when.Not(whole)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory on the rays of a step[[: {asked} in one piece]]",
-	Means:    "A step sends rays x points of each ray through the network and keeps every layer of all of them until the backward pass.[[ {grid}]][[ This program held {mine} of {total} before.]]",
+	Means:    "A step sends rays x points of each ray through the network and keeps every layer of all of them until the backward pass.[[ {grid}]]",
 	Not:      "A smaller chunk in training: the graph of all chunks stays.[[ {settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{
