@@ -34,7 +34,7 @@ var PyG = program.Program{
 	Sources: program.Sources{"pytorch_geometric/torch_geometric/loader/neighbor_loader.py": "num_neighbors batch_size input_nodes"},
 	Proofs:  []string{"torch_geometric/", "-packages/torch_scatter/", "-packages/torch_sparse/", "torch_geometric", "torch_sparse/", "torch_scatter/"},
 	Steps: spelling{
-		"lower_batch_size":  told("If you have many small graphs, halve the `batch_size` of your DataLoader instead. Otherwise (pass the model all its arguments, such as `batch.edge_attr`):", step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]")),
+		"lower_batch_size":  told("For one large graph, as below (pass the model all its arguments, such as `batch.edge_attr`). For many small graphs, halve the DataLoader's `batch_size` instead:", step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]")),
 		"use_smaller_model": say("Halve `hidden_channels` or the attention heads, or drop a layer."),
 		"inference_mode":    step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(data.x, data.edge_index)   # on the CPU if it is still too large"),
 	},

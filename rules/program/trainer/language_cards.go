@@ -110,8 +110,8 @@ var megatronCards = []cause.Card{
 	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
 		"Memory depends on micro-batch size x sequence length[[ ({length} here)]], not on the global batch size. With pipeline parallelism the first stage holds activations of the most micro-batches, so it fills up first.",
 		"", "Megatron-LM/megatron/training/arguments.py",
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "This saves the most memory and takes about a third more time. `--recompute-activations` alone is faster and saves less.", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
-		cause.Cure{Fix: "lower_batch_size", Title: "Lower --micro-batch-size", Told: "Down to 1. The global batch size stays the same.", Cost: "Slower; same result."},
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Add to your command; it takes about a third more time. `--recompute-activations` alone is faster and saves less:", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
+		cause.Cure{Fix: "lower_batch_size", Title: "Lower --micro-batch-size", Told: "Set it to 1; the global batch size stays the same.", Cost: "Slower; same result."},
 		cause.Cure{Fix: "shard_training", Title: "Split long sequences over GPUs (context parallel)", Told: "Double `--context-parallel-size`. With tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the GPUs."}),
 }
 

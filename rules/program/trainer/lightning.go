@@ -19,8 +19,8 @@ var Lightning = program.Program{
 
 // halfOfLightning is the setting of Lightning's Trainer for 16 bit.
 var halfOfLightning = cause.Cure{
-	Fix: "mixed_precision", Title: "Turn on mixed precision (16 bit)", Told: "It halves most activations. Use `\"bf16-mixed\"` on RTX 30 and later, and `precision=16` before Lightning 2.0.",
-	Kind: "python", Text: "trainer = Trainer(precision=\"16-mixed\")   # with your other arguments", Cost: "Usually none.",
+	Fix: "mixed_precision", Title: "Turn on mixed precision (16 bit)", Told: "Use `\"bf16-mixed\"` on RTX 30 and later, and `precision=16` before Lightning 2.0. It halves most activations.",
+	Kind: "python", Text: "trainer = Trainer(precision=\"16-mixed\")   # with your other arguments", Cost: "Usually no loss of quality.",
 }
 
 // generatingWords are frames in which text is generated.

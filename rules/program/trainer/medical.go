@@ -107,7 +107,7 @@ var MONAI = program.Program{
 	Proofs:  []string{"-packages/monai/", "monai/networks/", "monai/inferers/", "monai/data/", "monai.inferers", "monai.bundle", "in sliding_window_inference", "sliding_window_inference(", "count_map = torch.zeros(output_shape", "monai/transforms/"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "train_loader = DataLoader(train_ds, batch_size=1)\n# RandCropByPosNegLabeld makes num_samples patches of each case: 1 or 2 instead of 4"),
-		"lower_resolution":  say("Crop smaller patches: `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld takes less than a third of 96. Use the same `roi_size` for inference."),
+		"lower_resolution":  say("Set `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld: it takes less than a third of 96. Use the same `roi_size` for inference."),
 		"cpu_offload":       step.Paste("python", "output = sliding_window_inference(image, roi_size, sw_batch_size=1, predictor=model,\n                                  sw_device=\"cuda\", device=\"cpu\")   # stitched in system memory"),
 		"lower_num_workers": step.Paste("python", "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.1)   # or PersistentDataset, on disk\ntrain_loader = DataLoader(train_ds, batch_size=1, num_workers=2)"),
 		"use_smaller_model": say("Lower `feature_size` (SwinUNETR 48 to 24) or the `channels` of the UNet; SwinUNETR takes `use_checkpoint=True`."),
@@ -138,7 +138,7 @@ var SegmentAnything = program.Program{
 	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
-		"lower_resolution":  say("Pass a smaller image. Masks are scaled up to the image size: 4000 pixels per side take 16 times the memory of 1000."),
+		"lower_resolution":  say("Masks are scaled up to the image size: 4000 pixels per side take 16 times the memory of 1000."),
 		"use_smaller_model": say("Use vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
 		"cpu_offload":       step.Paste("python", "state = predictor.init_state(video_path, offload_video_to_cpu=True, offload_state_to_cpu=True)   # SAM 2, video"),
 	},

@@ -89,7 +89,7 @@ var monaiCards = []cause.Card{
 		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map", "count_map = torch.zeros(output_shape"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the sliding-window inference of one volume", Figures: scores(4),
 		Means: "By default `sliding_window_inference` keeps the scores of the whole volume on the GPU: classes x voxels x 4 bytes[[ ({asked} would be {values} million values)]].[[ This MONAI version adds two more tensors of that size: {thrice} in all.]] So it fails at a large volume although training patches fit. If the traceback ends inside the network, lower `sw_batch_size` instead.",
-		Not:   "A smaller training batch: the stitched scores stay as large.",
+		Not:   "A smaller training batch: the scores of the volume stay as large.",
 		Later: "Print `image.shape` for each case to find the volume that is too large.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Assemble the result in system RAM (device=\"cpu\")", Told: "Add the last two arguments to your call (or to its `partial(...)`), and leave the image on the CPU.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")\nlabel = label.cpu()   # before the metric", Cost: "A little slower; same result."},

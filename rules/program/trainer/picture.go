@@ -14,7 +14,7 @@ var Pictures = program.Program{
 		cause.BatchTooLarge: pictureWork, cause.OversizedAllocation: pictureWork,
 		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: cause.Foremost}}, pictureModel...),
 	},
-	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
+	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep part of the model in system RAM", "use_lower_quant": "Load the base model in 8 bit"},
 	Costs:  map[string]string{"lower_resolution": "Detail; 768 or 512 is enough for most styles.", "lowvram_mode": "Slower; much system memory.", "use_lower_quant": "Hardly any quality."},
 }
 

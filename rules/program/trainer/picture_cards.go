@@ -56,7 +56,7 @@ func wholeModel(c *ledger.Case) bool {
 }
 
 var diffusersLean = cause.Cure{
-	Fix: "gradient_checkpointing", Title: "Use batch size 1, gradient checkpointing, bf16 and 8-bit Adam", Cost: "About a third slower.",
+	Fix: "gradient_checkpointing", Title: "Use batch size 1, gradient checkpointing, bf16 (and 8-bit Adam)", Cost: "About a third slower.",
 	Steps: diffusersAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_accumulation_steps", Value: "4"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--use_8bit_adam"}, step.Change{Flag: "--mixed_precision", Value: "bf16"}),
 }
 
@@ -65,7 +65,7 @@ var oneTrainerCards = []cause.Card{
 		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"}, Figures: pictures.Weighs,
 		Unsaid: []string{"calculate_loss", "backward(", "in predict", "optimizer.step"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]] while moving the model to the GPU",
 		Means:   "[[{base} ]]How much the model takes depends on the data types of transformer and text encoders, and on the fraction of layers that stays in RAM.[[ {beside}]]",
-		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, {Fix: "close_other_apps", Title: "Close other programs on the GPU", Told: "For example the browser or another run. Connecting the screen to the processor's graphics frees some more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
+		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, {Fix: "close_other_apps", Title: "Close other programs on the GPU", Told: "For example the browser or another run; connecting the screen to the processor's graphics frees some more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
 		Sources: []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
 	{

@@ -99,7 +99,7 @@ var verlCards = []cause.Card{
 		Means:    "Log probabilities need the logits of whole responses: tokens of a micro-batch x vocabulary in 32 bit, and a second copy for the softmax.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
 		Not:      "`data.train_batch_size`: only the micro-batch is on the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the micro-batch sizes", Told: "Add to your command. With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, but not below prompt plus response.", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; same result."},
+			{Fix: "lower_batch_size", Title: "Lower the micro-batch sizes", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, but not below prompt plus response. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; same result."},
 			{Fix: "efficient_attention", Title: "Compute the entropy in chunks", Told: "Add `actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`. In newer releases `actor_rollout_ref.model.use_fused_kernels=True` avoids storing the logits.", Cost: "Slightly slower."},
 			{Fix: "lower_context", Title: "Shorten the responses (data.max_response_length)", Told: "Halve `data.max_response_length`.", Cost: "Longer answers are cut."},
 		},
@@ -112,7 +112,7 @@ var verlCards = []cause.Card{
 		Means:    "An update holds activations and logits of a micro-batch, beside weights, gradients, optimizer state and what the rollout engine keeps.[[ With Qwen's vocabulary, {asked} is the logits of {tokens152} tokens in 32 bit.]] If it fails later than the first update, longer responses are the usual reason.",
 		Not:      "`data.train_batch_size`: only the micro-batch is on the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "Add to your command. With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead.", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; same result."},
+			{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; same result."},
 			offloadActor, smallerShare,
 		},
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/328", "https://github.com/verl-project/verl/issues/40"},
@@ -140,7 +140,7 @@ var openrlhfCards = []cause.Card{
 		Headline: "ran out of memory in vLLM, which may share the GPU with the trainer",
 		Means:    "With `--colocate_all_models` (newer: `--train.colocate_all`) vLLM runs on the trainer's GPUs. It takes 0.95 of the whole GPU by default, while the trainer keeps its own memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share, and let both sleep in turn", Told: "Newer releases: `--vllm.gpu_memory_utilization 0.5 --vllm.enable_sleep --ds.enable_sleep`.", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share, and let both sleep in turn", Told: "Newer releases: `--vllm.gpu_memory_utilization 0.5 --vllm.enable_sleep --ds.enable_sleep`. Older ones:", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
 			{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "Add `--adam_offload` (newer: `--ds.adam_offload`).", Cost: "Slower steps; 12 bytes of RAM per parameter."},
 			{Fix: "shard_training", Title: "Shard the trainer's weights (ZeRO-3)", Told: "Set `--zero_stage 3` (newer: `--ds.zero_stage 3`).", Cost: "Communication between the GPUs."},
 		},
@@ -149,7 +149,7 @@ var openrlhfCards = []cause.Card{
 	textStep("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli"},
 		"Log probabilities need logits for prompt and response: tokens x vocabulary in 32 bit for each sample of a micro-batch.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
 		"The global batch sizes: only the micro-batch is on the GPU.", "OpenRLHF/openrlhf/cli/train_ppo_ray.py",
-		cause.Cure{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`.", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; same result."},
+		cause.Cure{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`. Older ones:", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; same result."},
 		cause.Cure{Fix: "offload_optimizer", Title: "Offload the optimizer, shard the weights (ZeRO-3)", Told: "Add `--adam_offload --zero_stage 3` (newer: `--ds.adam_offload --ds.zero_stage 3`).", Cost: "Slower steps; 12 bytes of RAM per parameter."},
 		cause.Cure{Fix: "lower_context", Title: "Shorten the responses", Told: "Halve `--generate_max_len` (newer: `--data.max_len`, prompt and response together).", Cost: "Longer answers are cut."}),
 }

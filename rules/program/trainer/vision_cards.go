@@ -67,7 +67,7 @@ func filled(c *ledger.Case) map[string]string {
 
 // freeOthers is what to do about others where they hold much.
 var freeOthers = cause.Cure{
-	Fix: "kill_stale_process", Title: "Free the {outside} that other programs hold", If: ledger.Crowded,
+	Fix: "kill_stale_process", Title: "Free the {outside} held by other programs", If: ledger.Crowded,
 	Told: "End an old run of yours with `kill PID`. If the process is somebody else's, use another GPU: put `CUDA_VISIBLE_DEVICES=1` in front of your command. This alone may not be enough.",
 	Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
 }
@@ -120,7 +120,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory, after moving one function to the CPU did not help", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory, although it had moved one function to the CPU", Figures: filled,
 		Means:   "\"Attempting to copy inputs\" means that the GPU was full earlier and Detectron2 ran one function on the CPU, often the box matching for an image with many objects. Then a step failed that cannot move.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"}},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "https://github.com/facebookresearch/detectron2/issues/2595"}, Solved: 1,

@@ -31,7 +31,7 @@ var yolov5Cards = []cause.Card{
 		Means: cacheMeans,
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Remove `--cache`, or use `--cache disk`, which writes the decoded images as .npy files beside the originals.", Cost: "The first epoch is slower."},
+			{Fix: "stream_dataset", Title: "Turn off the image cache, or cache on disk", Kind: "text", Text: "Remove `--cache`, or use `--cache disk`, which stores the decoded images as .npy files beside the originals.", Cost: "The first epoch is slower."},
 			{Fix: "lower_num_workers"},
 			{Fix: "add_swap"},
 		},

@@ -38,7 +38,7 @@ var Cards = []cause.Card{
 		Means:    "Paged optimizers (`paged_adamw_*`, common in QLoRA scripts) use managed memory, which GPU and RAM share, and bitsandbytes got none. {full}",
 		Not:      "[[{idle}]]", Figures: aroundIt,
 		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "Use an optimizer that is not paged (adamw_8bit)", Told: "In a LoRA run its state is small anyway. XTuner: `optim_type = AdamW` in place of `PagedAdamW32bit`. With transformers' Trainer:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the GPU is full."},
+			{Fix: "optimizer_8bit", Title: "Use an optimizer that is not paged (adamw_8bit)", Told: "In a LoRA run its state is small anyway. XTuner: `optim_type = AdamW` in place of `PagedAdamW32bit`. transformers' Trainer:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the GPU is full."},
 			{Fix: "raise_memory_limit", Title: "If RAM is full: give it more", Told: "Check with `free -h` while it starts. WSL gets half of the RAM by default: set `memory=24GB` under `[wsl2]` in %UserProfile%\\.wslconfig, then `wsl --shutdown`. Docker: `--memory`.", Cost: "Less for the rest of the machine."},
 			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return aroundIt(c)["idle"] == "" }, Title: "Lower the LoRA rank and the batch size", Told: "For example `r=8` in LoraConfig and batch size 1.", Cost: "Slower."},
 		},

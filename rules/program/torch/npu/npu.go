@@ -17,7 +17,7 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
 	Headline: "ran out of NPU memory: the driver could not provide {asked}",
 	Means:    "The NPU is full.[[ In the driver's table the application holds {app}.]][[ Communication between NPUs (HCCL) holds {hccl}.]] That is weights, activations, operator workspaces, and on a server the KV cache.",
-	Not:      "`nvidia-smi` and `PYTORCH_CUDA_ALLOC_CONF`: Ascend uses `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
+	Not:      "NVIDIA's tools and variables: Ascend has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{{For: "Serving (vLLM-Ascend)", Text: "set `--gpu-memory-utilization` 0.1 lower (default 0.9), and halve `--max-num-batched-tokens`"}, {For: "Training", Text: "halve the micro-batch and double the gradient accumulation; turn on activation recomputation"}}, Cost: "fewer or shorter requests at a time; slower"},
 		{Fix: "restart_session", Title: "If it failed after a while: check whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info`. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
@@ -30,7 +30,7 @@ var Cards = []cause.Card{{
 	Cause: cause.Fragmentation, Weight: cause.Strong,
 	Headline: "ran out of NPU memory while {slack} of its own was unused (fragmentation)",
 	Means:    "PyTorch holds {mine} of {total}. {slack} of that is unused, but split into blocks too small for {asked}. Changing input sizes usually cause that (texts, images, an evaluation between steps).",
-	Not:      "`PYTORCH_CUDA_ALLOC_CONF`: an NPU reads `PYTORCH_NPU_ALLOC_CONF`.",
+	Not:      "NVIDIA's allocator variable: an NPU reads `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank, without `max_split_size_mb`. If your torch_npu does not know it, update torch_npu and CANN, or set `max_split_size_mb:128` instead.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 		lessLive, serveLess, recompute, perhapsTraining, moreNPUs,

@@ -57,7 +57,7 @@ var (
 		{
 			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(neverFits, when.Not(ledger.AbsurdSize), misread), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} at once, which no GPU has",
-			Means:    "No normal input needs that much, so the size was computed from a wrong number. Usual reasons: a compiled extension built for another GPU or version, data in a type or layout that it does not expect, coordinates that are NaN or far out of range, or a broadcast of everything by everything.",
+			Means:    "No normal input needs that much, so the size was computed from a wrong number. Usual reasons: a compiled extension built for another GPU or version, data in a type or layout that it does not expect, NaN or out-of-range coordinates, or a broadcast of everything by everything.",
 			Not:      "A smaller batch, 16 bit, closing programs, a larger GPU: the size is not a real need.",
 			Cures: []cause.Cure{
 				rebuiltForCard,
@@ -70,7 +70,7 @@ var (
 		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing, layer))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} at once, but the GPU has only {total}",
-			Means:    "The program held only {held}, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit numbers, for example a matrix of {side} x {side}. Usual reasons: a whole data set in one batch, an image or volume at full size, too many tokens, all items compared with all, or (N, 1) broadcast with (N).",
+			Means:    "The program held only {held}, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit numbers, for example a matrix of {side} x {side}. Besides the inputs in step 1, an (N, 1) tensor broadcast with (N) can be the reason.",
 			Figures:  pieceFigures,
 			Not:      "Closing programs, allocator settings: even an empty GPU is too small.[[ 16 bit: still {beyond}.]]",
 			Cures: []cause.Cure{
@@ -80,15 +80,15 @@ var (
 					{For: "Text", Text: "truncate the longest input"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
 				}, Cost: "Slower."},
-				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "That is the last line of your own code in the traceback. Look for a dimension larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
+				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "Look for a dimension larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
 				{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later), xformers or flash-attn store no score matrix.", Cost: "None."},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
-			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-			Headline: "asked for {asked} at once in an einsum, probably attention scores",
-			Means:    "Such an `einsum` is usually the attention of older Stable Diffusion code. Its score matrix grows with the square of the pixels: twice the width and height takes 16 times the memory. Hires. fix is a common reason. The log does not name the program.",
+			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece, when.Not((*ledger.Case).Training)), Cause: cause.OversizedAllocation, Weight: cause.Strong,
+			Headline: "asked for {asked} at once in an einsum, perhaps attention scores",
+			Means:    "Often such an `einsum` is the attention of older Stable Diffusion code, for example with Hires. fix. Its score matrix grows with the square of the pixels: twice the width and height takes 16 times the memory. The log does not name the program.",
 			Not:      "`max_split_size_mb`, closing programs: the single request is too large.",
 			Cures: []cause.Cure{
 				{Fix: "efficient_attention", Title: "Use memory-efficient attention", Ways: []cause.Way{
@@ -238,10 +238,10 @@ var (
 		Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Use shorter or smaller samples, and a smaller batch", Cost: "Slower.", Told: "Half the batch size with twice the gradient accumulation gives the same result. Or use half the length, or half the width and height.",
 	}
 	macAdapter = cause.Cure{
-		Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "Train a smaller model, or only a part of it", Cost: "Quality.", Told: "With Adam each trained parameter takes 16 bytes. Train a LoRA, or freeze layers (`requires_grad_(False)`).",
+		Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "Train a smaller model, or only a part of it", Cost: "Quality.", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`): with Adam each trained parameter takes 16 bytes.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Lower the batch size or the input size", Told: "One input at a time first. Then:", Cost: "Detail, or time.",
+		Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Lower the batch size or the input size", Told: "One input at a time, then:", Cost: "Detail, or time.",
 		Ways: []cause.Way{
 			{For: "Images or video", Text: "half the width and height, fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better, a 4-bit GGUF model in llama.cpp or Ollama"},
@@ -263,7 +263,7 @@ var (
 	MacCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of memory on this Mac: PyTorch's limit is {limit}",
+			Headline: "ran out of memory on this Mac: its limit is {limit}",
 			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} and asked for {asked} more. {where}",
 			Figures:  macFigures,
 			Not:      "`PYTORCH_CUDA_ALLOC_CONF`: it is for NVIDIA.",
@@ -289,7 +289,7 @@ var (
 			},
 			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: this buffer stays as large.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", If: farAbove, Title: "Set the size yourself: few frames, few pixels", Cost: "Size or length.", Told: "diffusers uses the model's default size unless you set it, for video up to 720 x 1280 and 129 frames: `pipe(..., height=320, width=512, num_frames=17)`. Half the width and height takes a sixteenth of this buffer, half the frames a quarter. Scale input images down too."},
+				{Fix: "lower_resolution", If: farAbove, Title: "Set the size yourself: few frames, few pixels", Cost: "Size or length.", Told: "In diffusers: `pipe(..., height=320, width=512, num_frames=17)`. Its defaults for video go up to 720 x 1280 and 129 frames. Half the width and height takes a sixteenth of this buffer, half the frames a quarter. Scale input images down too."},
 				{Fix: "fix_shape", If: farAbove, Title: "Print the shape that goes into attention", Cost: "A minute.", Told: "The number of tokens should be a few thousand to 30,000. Far more means an unintended size or swapped dimensions.", Kind: "python", Text: "print(query.shape)   # before the failing line"},
 				{Fix: "lower_resolution", If: when.Not(farAbove), Title: "Use far fewer frames or pixels", Ways: []cause.Way{
 					{For: "Video", Text: "fewer frames first (33 instead of 129 is a quarter of the tokens), then half the width and height (another quarter)"},

@@ -31,8 +31,8 @@ var LastCards = []cause.Card{
 	{
 		ID: "pytorch/shared-mappings", Kinds: []fact.Kind{fact.MmapFailed}, Said: []string{"</torch_"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not share one more tensor between processes: a Linux limit, or /dev/shm is full",
-		Means:    "PyTorch puts each tensor shared between processes (`share_memory_()`, queues, DataLoader workers) into a file in /dev/shm. Only {asked} failed. Linux allows a process 65,530 such mappings by default (`vm.max_map_count`); the last number in the file name counts them. If that number is low, /dev/shm or RAM is full instead.",
+		Headline: "could not share one more tensor between processes: a Linux limit or a full /dev/shm",
+		Means:    "PyTorch puts each tensor shared between processes (`share_memory_()`, queues, DataLoader workers) into a file in /dev/shm. {asked} is too little to fill RAM. Linux allows a process 65,530 such mappings by default (`vm.max_map_count`); the last number in the file name counts them. If that number is low, /dev/shm or RAM is full instead.",
 		Not:      "A smaller model or 16 bit, if the limit is reached: it counts tensors, not bytes.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise vm.max_map_count", Cost: "free", Told: "Run it on the host, also for a container. The setting in /etc/sysctl.d/99-map.conf survives a restart. `df -h /dev/shm` shows whether that is full instead.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},

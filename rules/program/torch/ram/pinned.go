@@ -21,7 +21,7 @@ var pinned = cause.Card{
 		{Fix: "lower_num_workers", If: deepspeed, Title: "Turn off pinned memory in the DeepSpeed config", Told: "Change whichever of the two you have. The offloaded data must still fit into RAM (about 16 bytes per parameter with Adam).", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": false},\n\"offload_param\": {\"device\": \"cpu\", \"pin_memory\": false}", Cost: "slower transfers"},
 		{Fix: "lower_num_workers", If: when.Not(deepspeed), Title: "Turn off pinned memory (pin_memory=False)", Told: "Set it in that call (remove `.pin_memory()`), or use your program's option.", Cost: "slower transfers"},
 		{Fix: "close_other_apps", Title: "Check free RAM, and close other programs", Told: "Pinned memory needs free RAM; swap does not count.", Kind: "shell", Text: "free -h; ulimit -l", Cost: "free"},
-		{Fix: "raise_memory_limit", Title: "Raise the limit on pinned memory", Told: "Add this to `docker run`. Under WSL set `memory=` in .wslconfig, then run `wsl --shutdown`.", Kind: "config", Text: "--ulimit memlock=-1 --ipc=host", Cost: "less for the rest of the machine"},
+		{Fix: "raise_memory_limit", Title: "Raise the limit on pinned memory", Told: "WSL: set `memory=` in .wslconfig, then run `wsl --shutdown`. Docker: add to `docker run`:", Kind: "config", Text: "--ulimit memlock=-1 --ipc=host", Cost: "less for the rest of the machine"},
 	},
 	Sources: []string{"pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp", "DeepSpeed/deepspeed/runtime/zero/offload_config.py", "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"},
 }

@@ -47,7 +47,7 @@ var Cards = []cause.Card{
 	{
 		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM): {asked} for attention scores, so the texts are too long",
+		Headline: "ran out of system memory (RAM): {asked} for attention scores, probably too long texts",
 		Means:    "The failing line computes attention scores: batch x heads x length x length.[[ {asked} fits {length} tokens exactly ({others} x {length} x {length} x 4 bytes).]] Twice the length takes four times the memory. Usually the texts were not truncated.",
 		Not:      "Freeing GPU memory: this is system RAM.",
 		Cures: []cause.Cure{
@@ -94,7 +94,7 @@ var Cards = []cause.Card{
 		Not:      "A smaller batch or model: it does not change the size of the segments.",
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "Enlarge /dev/shm (--shm-size)", Ways: shmWays, Steps: moreShm, Cost: "Used shared memory counts as RAM."},
-			{Fix: "lower_num_workers", Title: "Or turn off NCCL's shared memory (NCCL_SHM_DISABLE=1)", Told: "GPUs without a direct link then use the network stack. Crashed runs may also have left files: `rm /dev/shm/nccl-*` while nothing runs.", Kind: "env", Text: "export NCCL_SHM_DISABLE=1", Cost: "Slower between the GPUs."},
+			{Fix: "lower_num_workers", Title: "Or turn off NCCL's shared memory (NCCL_SHM_DISABLE=1)", Told: "GPUs without a direct link then use the network stack. Crashed runs may also have left `/dev/shm/nccl-*`: delete them while nothing runs.", Kind: "env", Text: "export NCCL_SHM_DISABLE=1", Cost: "Slower between the GPUs."},
 			{Fix: "lower_parallel", Title: "Or use fewer segments (NCCL_MAX_NCHANNELS)", Told: "`export NCCL_MAX_NCHANNELS=2` makes fewer of them for each pair of GPUs.", Cost: "Bandwidth."},
 		},
 		Sources: []string{"nccl/src/misc/shmutils.cc", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},

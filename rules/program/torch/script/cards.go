@@ -46,7 +46,7 @@ func figures(add func(c *ledger.Case, s statement, figures map[string]string)) f
 var (
 	noGradients = cause.Cure{
 		Fix: "inference_mode", Title: "Turn gradients off around that loop", Cost: "none", If: when.Not(cures.Freed),
-		Told: "Skip this if you train in that loop. With gradients on, every stored result also keeps the activations of all layers. `model.eval()` does not turn them off.",
+		Told: "Unless you train in that loop: with gradients on, every stored result also keeps the activations of all layers. `model.eval()` does not turn them off.",
 		Kind: "python", Text: "with torch.no_grad():   # around the loop\n    ...",
 	}
 	lessOfEach = cause.Cure{
@@ -90,7 +90,7 @@ var collecting = []cause.Card{
 		Not:      "More GPUs with the same total batch: the gathered outputs stay as large. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "In training: compute the loss inside the module", Cost: "some lines of code", Told: "Each GPU then returns one number instead of its outputs. Call `model(x, y).mean().backward()`.", Kind: "python", Text: "class WithLoss(torch.nn.Module):\n    def __init__(self, net, criterion):\n        super().__init__()\n        self.net, self.criterion = net, criterion\n    def forward(self, x, y):\n        return self.criterion(self.net(x), y).unsqueeze(0)\nmodel = torch.nn.DataParallel(WithLoss(net, criterion))   # net, criterion: yours"},
-			{Fix: "upgrade_version", Title: "Or switch to DistributedDataParallel", Cost: "some lines of code", Told: "It gathers no outputs and is faster. Wrap the model in `DistributedDataParallel`, use a `DistributedSampler`, and start one process per GPU: `torchrun --nproc_per_node=2 train.py` (before PyTorch 1.10 `python -m torch.distributed.launch`)."},
+			{Fix: "upgrade_version", Title: "Or switch to DistributedDataParallel", Cost: "some lines of code", Told: "Wrap the model in `DistributedDataParallel`, use a `DistributedSampler`, and start it with `torchrun --nproc_per_node=2 train.py`. It gathers no outputs and is faster. Before PyTorch 1.10: `python -m torch.distributed.launch`."},
 			{Fix: "lower_batch_size", Title: "Lower the total batch size", Cost: "slower", Told: "{Less}"},
 			lessOfEach,
 		},

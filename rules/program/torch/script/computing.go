@@ -30,7 +30,7 @@ var computing = []cause.Card{
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "{Less}"},
 			{Fix: "lower_context", If: when.Not(pictures), Title: "Drop padded positions before the loss", Cost: "none", Told: "Padding takes as much memory as real tokens:", Kind: "python", Text: "keep = {labels}.view(-1) != pad   # pad: the index that the loss ignores\nloss = criterion({scores}.view(-1, {scores}.size(-1))[keep], {labels}.view(-1)[keep])   # criterion: your loss"},
 			{Fix: "lower_resolution", If: pictures, Title: "Use smaller crops, or compute the loss at half the size", Cost: "detail", Told: "Half the width and height takes a quarter of the memory. Or compute the loss before the scores are upsampled, with labels downsampled by nearest neighbour."},
-			{Fix: "gradient_checkpointing", Title: "Or compute the loss in chunks", Cost: "slower", Told: "Split the positions. Compute the output layer and the loss of each chunk under `torch.utils.checkpoint`, and add up the losses. Language models: Liger Kernel's `LigerFusedLinearCrossEntropyLoss` does this for you."},
+			{Fix: "gradient_checkpointing", Title: "Or compute the loss in chunks", Cost: "slower", Told: "Compute the output layer and the loss of a few positions at a time under `torch.utils.checkpoint`, and add up the losses. Language models: Liger Kernel's `LigerFusedLinearCrossEntropyLoss` does this for you."},
 			cures.CheaperTraining,
 		},
 		Figures: figures(func(c *ledger.Case, s statement, out map[string]string) {
@@ -116,7 +116,7 @@ var computing = []cause.Card{
 		Means:    "Under DDP each GPU holds the whole model. Wrapping it also allocates buckets for exchanging gradients, together as large as the weights.[[ {beside}]]",
 		Not:      "A smaller batch or more GPUs: each GPU still holds the whole model. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "A rank that chooses no GPU uses GPU 0. Call `torch.cuda.set_device(local_rank)` first, and load checkpoints with `torch.load(..., map_location=\"cpu\")`.", Kind: "shell", Text: "nvidia-smi   # while it starts: should show one process per GPU"},
+			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "Call `torch.cuda.set_device(local_rank)` first, and load checkpoints with `torch.load(..., map_location=\"cpu\")`: otherwise every rank uses GPU 0.", Kind: "shell", Text: "nvidia-smi   # while it starts: should show one process per GPU"},
 			{Fix: "shard_training", Title: "Use FSDP instead of DDP", Cost: "communication between the GPUs", Told: "`FULL_SHARD` splits weights, gradients and optimizer state over the GPUs (PyTorch 1.12 and later)."},
 			{Fix: "use_lora", Title: "Or freeze layers before wrapping", Cost: "some accuracy", Told: "Parameters with `requires_grad_(False)` need no gradients and no buckets. A LoRA trains only a few per cent of them."},
 			{Fix: "half_precision", If: when.Not(cures.NarrowAlready), Title: "Or keep the weights in bfloat16", Cost: "less exact training", Told: "`model.to(torch.bfloat16)` before wrapping halves weights, gradients and buckets. It is slow on V100, T4 and older GPUs."},
@@ -180,9 +180,9 @@ var computing = []cause.Card{
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", If: inner, Title: "Fewer tasks at a time, with one backward each", Cost: "none", Told: "Call `(loss / tasks).backward()` after each task instead of adding up the losses. Then only one task's graph exists at a time."},
-			{Fix: "lower_context", If: inner, Title: "Or fewer inner steps, or first order", Cost: "usually slightly worse", Told: "Each inner step keeps its own graph. First-order MAML avoids that: `create_graph=False` (learn2learn: `first_order=True`)."},
+			{Fix: "lower_context", If: inner, Title: "Or fewer inner steps, or first order", Cost: "usually slightly worse", Told: "First-order MAML keeps no graph of the inner steps: `create_graph=False` (learn2learn: `first_order=True`)."},
 			{Fix: "lower_batch_size", If: when.Not(inner), Title: "Compute the penalty on part of the batch", Cost: "a noisier penalty", Told: "For a gradient penalty a quarter of the samples is often enough: pass `real[:n // 4]` and `fake[:n // 4]`."},
-			{Fix: "gradient_accumulation", If: when.Not(inner), Title: "Or compute it every 16th step, with 16 times the weight", Cost: "hardly any", Told: "StyleGAN2 does this (lazy regularisation). Use a smaller batch in those steps only."},
+			{Fix: "gradient_accumulation", If: when.Not(inner), Title: "Or compute it every 16th step, with 16 times the weight", Cost: "hardly any effect", Told: "StyleGAN2 does this (lazy regularisation). Use a smaller batch in those steps only."},
 			{Fix: "lower_resolution", Title: "Or lower the batch size or the input size", Cost: "slower", Told: "{Less}"},
 			{Fix: "detach_accumulated", If: when.Not(inner), Title: "Free its graph at once", Cost: "none", Told: "Call `d_loss.backward()` in the same step, pass `fake.detach()` to the critic, and log `.item()` only."},
 		},
@@ -232,8 +232,8 @@ var computing = []cause.Card{
 		Not:      "`empty_cache()` alone: it cannot free what a variable still holds. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Free everything before the next one", Cost: "none", Told: "Put model, optimizer and training loop into one function that returns only numbers. After each call:", Kind: "python", Text: "gc.collect(); torch.cuda.empty_cache()   # after each trial or fold, outside the function\nprint(torch.cuda.memory_allocated() // 2**20, \"MiB still held\")"},
-			{Fix: "restart_session", Title: "Or run each in its own process", Cost: "some seconds per start", Told: "The GPU memory is freed when the process ends. Pass the fold or trial to your script as an argument and start it with `subprocess.run`."},
-			{Fix: "lower_batch_size", Title: "If memory does drop to zero: make this run smaller", Cost: "fewer candidates", Told: "Halve the batch size. In a search, limit batch size, width and length, or catch `RuntimeError` and skip the trial (Optuna: `raise optuna.TrialPruned()`)."},
+			{Fix: "restart_session", Title: "Or run each in its own process", Cost: "some seconds per start", Told: "Pass the fold or trial to your script as an argument, and start it with `subprocess.run`. Its GPU memory is freed when it ends."},
+			{Fix: "lower_batch_size", Title: "If memory does drop to zero: make this run smaller", Cost: "fewer candidates", Told: "Halve the batch size; in a search, limit batch size, width and length. Or catch `RuntimeError` and skip the trial (Optuna: `raise optuna.TrialPruned()`)."},
 		},
 		Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://optuna.readthedocs.io/en/stable/reference/generated/optuna.TrialPruned.html"},
 	},

@@ -77,7 +77,7 @@ var EagerScores = cause.Card{
 	Means: "The model uses transformers' \"eager\" attention, which stores every score: batch x heads x length x length, in each layer.[[ {asked} would be {example}, for instance.]] Old releases have no other; newer ones use it for some models and for `output_attentions=True`.[[ {slackwords}]]",
 	Cures: []cause.Cure{
 		{Fix: "efficient_attention", Title: "Use fused attention", Told: "Add it to your `from_pretrained(...)` call, and drop `output_attentions=True`. Needs transformers 4.36 and PyTorch 2.1.1 or later.", Kind: "python", Text: "attn_implementation=\"sdpa\"   # or \"flash_attention_2\" with the flash-attn package, RTX 30 and newer", Cost: "none; usually faster"},
-		{Fix: "lower_resolution", If: ofPictures, Title: "Use smaller images", Told: "Each image patch is a token: half the width and height takes a sixteenth of these scores. Qwen-VL: `AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)`. Of a video, use fewer frames.", Cost: "detail"},
+		{Fix: "lower_resolution", If: ofPictures, Title: "Use smaller images", Told: "Half the width and height takes a sixteenth of these scores, as each patch is a token. Qwen-VL: `AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)`. Of a video, use fewer frames.", Cost: "detail"},
 		{Fix: "lower_context", If: when.Not(ofPictures), Title: "Shorten the texts", Told: "Half the length takes a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or your program's own option.", Cost: "what is cut off is not read"},
 		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Half the batch size takes half the memory for scores. In training, double the gradient accumulation steps.", Cost: "slower"},
 	},

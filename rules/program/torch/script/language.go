@@ -76,7 +76,7 @@ var TransformersCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower batch_size from {texts} to {fewer}", Cost: "hardly slower: short batches have less padding", Told: "In your call of the pipeline; the results are the same."},
 			{Fix: "lower_context", If: ofTexts, Title: "Cut long texts", Cost: "what is cut off is not read", Told: "Add `truncation=True, max_length=512` to the same call, and sort the texts by length."},
-			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "It halves weights and activations. In your `pipeline(...)` call:", Kind: "python", Text: "torch_dtype=torch.float16"},
+			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "In your `pipeline(...)` call:", Kind: "python", Text: "torch_dtype=torch.float16"},
 		},
 		Sources: []string{"transformers/src/transformers/pipelines/base.py", "transformers/docs/source/en/main_classes/pipelines.md"},
 	},
@@ -86,7 +86,7 @@ var TransformersCards = []cause.Card{
 		Means:    "The model reads the whole recording at once, and its attention compares every frame with every other. Twice the length takes up to four times the memory.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Read it in chunks of 20 seconds", Cost: "hardly any: chunks overlap", Told: "For speech recognition with a CTC model (path: your file):", Kind: "python", Text: "asr = pipeline(\"automatic-speech-recognition\", model=name, device=0)   # name: as in your call\ntext = asr(path, chunk_length_s=20, stride_length_s=(4, 2))[\"text\"]"},
+			{Fix: "lower_context", Title: "Read it in chunks of 20 seconds", Cost: "hardly any accuracy: chunks overlap", Told: "For speech recognition with a CTC model (path: your file):", Kind: "python", Text: "asr = pipeline(\"automatic-speech-recognition\", model=name, device=0)   # name: as in your call\ntext = asr(path, chunk_length_s=20, stride_length_s=(4, 2))[\"text\"]"},
 			{Fix: "lower_batch_size", Title: "For embeddings: loop over chunks", Cost: "no context between chunks", Kind: "python", Text: "with torch.no_grad():\n    out = [model(part).last_hidden_state.cpu() for part in x.split(20 * 16000, dim=1)]   # x: batch x samples at 16 kHz"},
 			{Fix: "inference_mode", Title: "Turn gradients off, use 16 bit", Cost: "hardly any quality", Told: "Put `with torch.no_grad():` around the call. `model.half()` and `x.half()` halve the rest."},
 		},

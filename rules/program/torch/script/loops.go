@@ -122,12 +122,12 @@ var loopCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/decoding", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, when.Not((*ledger.Case).Training), func(c *ledger.Case) bool { _, z := decoded(c); return z != "" && alone(c) }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while decoding latents into pictures",
+		Headline: "ran out of memory while decoding latents into images",
 		Means:    "The decoder works at full image size, on all images or frames passed in one call. The sampling model is usually still on the GPU as well.",
 		Not:      "Fewer sampling steps: decoding takes the same memory. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Move the sampling model off the GPU first", Cost: "some seconds", Kind: "python", Text: "model.to(\"cpu\"); torch.cuda.empty_cache()   # before the decode; model: your UNet or transformer, and the text encoder"},
-			{Fix: "vae_tiling", Title: "Decode one image, or a few frames, at a time", Cost: "hardly slower; video decoders may show seams", Kind: "python", Text: "with torch.no_grad():\n    out = [{call}({latents}[i:i + 1]) for i in range(len({latents}))]   # each to .cpu(), as in your line", Told: "With a VAE from diffusers call `vae.enable_tiling()` and `vae.enable_slicing()` instead."},
+			{Fix: "vae_tiling", Title: "Decode one image, or a few frames, at a time", Cost: "hardly slower; video decoders may show seams", Kind: "python", Text: "with torch.no_grad():\n    out = [{call}({latents}[i:i + 1]) for i in range(len({latents}))]   # each to .cpu(), as in your line", Told: "A VAE from diffusers: call `vae.enable_tiling()` and `vae.enable_slicing()`. Any other:"},
 			{Fix: "half_precision", Title: "Decode in 16 bit", Cost: "bfloat16 is safe; float16 may give black images", Told: "Call `.to(torch.bfloat16)` on the VAE and the latents: half the memory."},
 			{Fix: "lower_resolution", Title: "Or use a smaller size", Cost: "detail", Told: "Half the width and height takes a quarter. Of a video, use fewer frames."},
 		},
@@ -160,7 +160,7 @@ var loopCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Drop or cut the longest recordings", Cost: "the longest are not trained on", Told: "Filter the data set's file list by duration, at 15 or 20 seconds (1,500 or 2,000 frames). TTS and vocoders: train on shorter random segments."},
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "Halve it[[ ({batch})]] and accumulate gradients over two steps. Better: sort by length and limit the total seconds per batch."},
-			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass[[{scaler}]] halves most activations."},
+			{Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "Put {half16} around the forward pass[[{scaler}]]: it halves most activations."},
 			cures.CheaperTraining,
 		},
 		Figures: cures.Scene, Sources: []string{cures.MemoryFAQ, "https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html"},

@@ -161,7 +161,7 @@ var tableCards = []cause.Card{
 		Not:      "A smaller batch alone: that parameter stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Make that layer smaller", Cost: "some accuracy", Told: "Half the embedding width, or half the ids (merge rare ones, drop those that occur once), takes half of the {four}."},
-			{Fix: "optimizer_8bit", Title: "Or train that layer with plain SGD", Cost: "it needs its own learning rate", Told: "SGD without momentum has no state, which saves half of the {four}. Call `step()` and `zero_grad()` on both optimizers:", Kind: "python", Text: "large = [p for p in model.parameters() if p.numel() > 1e8]\nothers = [p for p in model.parameters() if p.numel() <= 1e8]\noptimizer, table = torch.optim.Adam(others), torch.optim.SGD(large, lr=0.1)"},
+			{Fix: "optimizer_8bit", Title: "Or train that layer with plain SGD", Cost: "it needs its own learning rate", Told: "SGD without momentum has no state, which saves half of the {four}:", Kind: "python", Text: "large = [p for p in model.parameters() if p.numel() > 1e8]\nothers = [p for p in model.parameters() if p.numel() <= 1e8]\noptimizer, table = torch.optim.Adam(others), torch.optim.SGD(large, lr=0.1)   # call step() and zero_grad() on both"},
 			{Fix: "cpu_offload", Title: "Or keep an embedding in system RAM", Cost: "slower steps", Told: "Leave it on the CPU and move only the rows of a batch: `self.emb(ids.cpu()).to(device)`. With Adam it takes {four} of RAM."},
 		},
 		Figures: tableFigures, Sources: []string{"pytorch/torch/optim/adam.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
@@ -172,7 +172,7 @@ var tableCards = []cause.Card{
 		Means:    "`to_dense_adj` stores a number for every pair of nodes: {asked} at 32 bit is about {side} x {side} nodes. It counts up to the largest index in `edge_index`, so ids with gaps make the matrix larger than the graph.",
 		Not:      "A smaller batch size, if the graph is one sample. 16 bit: still {half}.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Or pass a part of the graph", Cost: "the result covers that part only", Told: "10,000 nodes take 0.4 GiB per matrix, 20,000 nodes 1.5 GiB. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
+			{Fix: "stream_dataset", Title: "Pass a part of the graph", Cost: "the result covers that part only", Told: "10,000 nodes take 0.4 GiB per matrix, 20,000 nodes 1.5 GiB. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
 			{Fix: "fix_shape", Title: "Compare the largest id with the number of nodes", Cost: "a minute", Told: "If the second number is far above the third, number the nodes from 0 without gaps.", Kind: "python", Text: "e = data.edge_index   # data: the graph that you pass\nprint(data.num_nodes, int(e.max()) + 1, e.unique().numel())"},
 			{Fix: "efficient_attention", Title: "Or use a method that works on edges", Cost: "another method", Told: "Methods that rebuild the whole adjacency matrix always need it. Methods on neighbours or sampled edges do not."},
 		},

@@ -167,7 +167,7 @@ var wholeCards = []cause.Card{
 			{Fix: "stream_dataset", If: when.Not(tests), Title: "Train in batches from a DataLoader", Cost: "none: it usually learns better", Told: "Keep both tensors in system RAM (no `.cuda()`), and replace the single call with a loop:", Kind: "python", Text: "loader = DataLoader(TensorDataset({input}, {labels}), batch_size=64, shuffle=True)\nfor x, y in loader:\n    out = {net}(x.to(device))   # then loss, backward and step, as now, with y.to(device)"},
 			{Fix: "inference_mode", If: when.Not(tests), Title: "Evaluate in batches too, without gradients", Cost: "none", Kind: "python", Text: "with torch.no_grad():\n    out = torch.cat([{net}(x.to(device)).cpu() for x, _ in loader])"},
 			{Fix: "lower_context", If: when.All(tests, when.Not(cures.Freed)), Title: "Free what the training left", Cost: "none", Told: "`del loss, out` before it."},
-			{Fix: "lower_resolution", Title: "If even a batch of 1 fails: use smaller samples or a smaller network", Cost: "detail, or accuracy", Told: "Then the data set is not the problem. Use shorter sequences, smaller images or fewer channels."},
+			{Fix: "lower_resolution", Title: "If even a batch of 1 fails: use smaller samples or a smaller network", Cost: "detail, or accuracy", Told: "Use shorter sequences, smaller images or fewer channels."},
 		},
 		Figures: namesOf(isDataSet), Sources: []string{"https://pytorch.org/docs/stable/data.html", cures.MemoryFAQ},
 	},

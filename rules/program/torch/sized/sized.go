@@ -110,8 +110,8 @@ var Cards = []cause.Card{
 		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", If: when.All(when.Not(fits16), fits4, when.Not(mac)), Title: "Load it in 4 bit: {in4}", Cost: "little quality", Told: "In someone else's program, use its 4-bit option (`--load-in-4bit` or similar) or a GPTQ or AWQ version of the model. In your own code:", Own: true},
-			{Fix: "half_precision", If: fits16, Title: "Load it in 16 bit: {in16}, not {in32}", Cost: "hardly any", Told: "Many loaders use 32 bit by default. If it is 16 bit already, look for a second copy: an earlier model, or a state dict loaded to the GPU.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
-			{Fix: "cpu_offload", If: when.Not(fits16), Title: "Or keep part of it in system RAM", Cost: "several times slower", Told: "transformers: `device_map=\"auto\"`. Other programs call it offload, low VRAM or CPU layers."},
+			{Fix: "half_precision", If: fits16, Title: "Load it in 16 bit: {in16}, not {in32}", Cost: "hardly any quality", Told: "Many loaders use 32 bit by default. If it is 16 bit already, look for a second copy: an earlier model, or a state dict loaded to the GPU.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "cpu_offload", If: when.Not(fits16), Title: "Or keep part of it in system RAM", Cost: "several times slower", Told: "transformers: `device_map=\"auto\"`; other programs call it offload, low VRAM or CPU layers."},
 			{Fix: "use_smaller_model", If: when.Not(fits16), Title: "Or use a smaller model of the same family", Cost: "some quality", Told: "A GPU with {total} holds about {may16} billion parameters in 16 bit, {may4} in 4 bit."},
 		},
 		Sources: []string{cures.AllocatorSource, "transformers/docs/source/en/quantization/bitsandbytes.md"},

@@ -24,7 +24,7 @@ var depthCards = []cause.Card{{
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{
-		{Fix: "lower_context", If: stacked, Title: "Pass fewer views per call", Cost: "none, if you process them in turn", Told: "That line joins the features of all views passed in. Loop over the reference images with 2 to 4 neighbours each, and move each depth map to the CPU (`.cpu()`)."},
+		{Fix: "lower_context", If: stacked, Title: "Pass fewer views per call", Cost: "none, if you process them in turn", Told: "Loop over the reference images with 2 to 4 neighbours each, and move each depth map to the CPU (`.cpu()`). That line joins the features of all views passed in."},
 		{Fix: "lower_resolution", Title: "Use smaller images", Cost: "fine detail", Told: "Half the width and height takes a quarter of the memory. CasMVSNet's test.py: `--max_h` and `--max_w` (default 864 and 1152). If you resize yourself, scale the camera intrinsics too."},
 		look,
 		{Fix: "lower_batch_size", If: when.Not(used), Title: "If you train: batch size 1, and smaller images", Cost: "slower", Told: "`--batch_size 1`. Fewer source views (2 instead of 4) help too, as training keeps the warped volume of each."},

@@ -62,7 +62,7 @@ var entityCards = []cause.Card{{
 		{Fix: "lower_batch_size", If: when.Any(training, against), Title: "Lower the batch size", Cost: "slower", Told: "Half of it[[ ({batch})]] halves this tensor, its gradient and its labels. LibKGE: `train.subbatch_size` does it without changing the result."},
 		{Fix: "lower_parallel", If: when.Any(training, against), Title: "Or train with sampled negatives instead of all entities", Cost: "another loss, needs tuning", Told: "Use a few hundred wrong entities per fact. LibKGE: `train.type: negative_sampling`; KnowledgeGraphEmbedding: `-n 256`."},
 		inputsOld, look,
-		{Fix: "use_smaller_model", Title: "Or use narrower embeddings", Cost: "some accuracy", Told: "Half the width halves the embedding table with its gradient and Adam's state{too}."},
+		{Fix: "use_smaller_model", Title: "Or use narrower embeddings", Cost: "some accuracy", Told: "Half the width halves the embedding table, its gradient and Adam's state{too}."},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
@@ -70,7 +70,7 @@ var entityCards = []cause.Card{{
 		if n, all := scored(c); n > 0 {
 			out["facts"], out["all"] = strconv.FormatInt(n, 10)+" facts", strings.TrimSpace(ledger.Thousands(all))+" entities"
 		} else if differs(c) {
-			out["width"], out["too"] = "Distance models (TransE, RotatE and similar) also store every dimension: batch x entities x width.", ", and of this tensor"
+			out["width"], out["too"] = "Distance models (TransE, RotatE and similar) also store every dimension: batch x entities x width.", ", and this tensor"
 		}
 		return out
 	},

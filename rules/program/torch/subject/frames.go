@@ -36,7 +36,7 @@ var frameCards = []cause.Card{{
 	Cures: []cause.Cure{
 		gradientsOpen,
 		{Fix: "lower_resolution", Title: "Track smaller frames", Cost: "fine edges", Told: "Half the width and height takes at most a quarter of the memory. XMem: `--size 360` (default 480). Cutie: `max_internal_size=480` (default -1, no limit). Or shrink the video first:", Kind: "shell", Text: smallFilm},
-		{Fix: "lower_context", Title: "Keep fewer frames", Cost: "objects that vanish for long may be lost", Told: "XMem: `--mem_every 10` (default 5), `--max_mid_term_frames 5` (default 10). Cutie: lower `max_mem_frames` (default 5). SAM-Track: lower `max_len_long_term` (default 9999) and raise `long_term_mem_gap`."},
+		{Fix: "lower_context", Title: "Keep fewer frames", Cost: "objects that vanish for long may be lost", Told: "XMem: `--mem_every 10` (default 5) and `--max_mid_term_frames 5` (default 10); Cutie: lower `max_mem_frames` (default 5); SAM-Track: lower `max_len_long_term` (default 9999)."},
 		{Fix: "lower_parallel", Title: "Track fewer objects at a time", Cost: "a run for each group", Told: "Track groups of 5 (Cutie: `chunk_size: 5`). Or cut the video, and start each part with the last mask of the previous one."},
 		{Fix: "half_precision", If: when.Not(ledger.Before2020), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "`with torch.autocast(\"cuda\"):` around the loop (Cutie: `amp: True`)."},
 	},

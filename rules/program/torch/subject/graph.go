@@ -20,7 +20,7 @@ var GraphCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "For one large graph: train on sampled neighbours", Cost: "noisier gradients", Told: "For many small graphs, lower the batch size instead. PyTorch Geometric (needs pyg-lib or torch-sparse):", Kind: "python", Text: "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[10, 10], batch_size=1024, shuffle=True)   # data: x, edge_index, y"},
 		{Fix: "use_smaller_model", Title: "Or use narrower or fewer layers", Cost: "accuracy", Told: "Half the hidden width, or half the attention heads, takes half the memory. Reduce wide input features with a linear layer or PCA first."},
-		{Fix: "cpu_offload", If: when.Not(training), Title: "If nothing is trained: compute it on the CPU", Cost: "slower", Told: "System RAM is usually larger, and one pass over the graph is enough. Use `torch.no_grad()`."},
+		{Fix: "cpu_offload", If: when.Not(training), Title: "If nothing is trained: compute it on the CPU", Cost: "slower", Told: "Use `torch.no_grad()`: one pass over the graph is enough, and system RAM is usually larger."},
 		sixteen,
 	},
 	Figures: func(c *ledger.Case) map[string]string {

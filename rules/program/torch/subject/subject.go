@@ -118,13 +118,13 @@ func stage(c *ledger.Case) string {
 
 // gradientsOpen is for a use in which nothing shows that gradients are off.
 var gradientsOpen = cause.Cure{
-	Fix: "inference_mode", If: when.All(used, when.Not(when.Any(cures.Freed, old))), Title: "Turn gradients off, if they are on", Cost: "none", Told: "With gradients on, PyTorch keeps every layer's output. The traceback shows no `no_grad`, and `model.eval()` is not enough.",
+	Fix: "inference_mode", If: when.All(used, when.Not(when.Any(cures.Freed, old))), Title: "Turn gradients off, if they are on", Cost: "none", Told: "With gradients on, PyTorch keeps every layer's output; `model.eval()` is not enough.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ...",
 }
 
 // sixteen is half of a tensor that a network makes.
 var sixteen = cause.Cure{
-	Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass halves most activations.",
+	Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "Put {half16} around the forward pass: it halves most activations.",
 }
 
 // old: PyTorch before 0.4 turns gradients off by a flag of the input.
