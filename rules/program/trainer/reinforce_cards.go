@@ -65,7 +65,7 @@ var verlCards = []cause.Card{
 		Not:      "A higher `RAY_memory_usage_threshold`: a few GB later the kernel kills a process instead.",
 		Later:    "Resume from the last complete checkpoint: the one being written may be incomplete.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Save less, and less often (save_contents, save_freq)", Told: "Leave out `hf_model`, which gathers the whole model on rank 0. Older releases call it `checkpoint.contents`. Add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' \\\ncritic.checkpoint.save_contents='[\"model\"]' \\\ntrainer.save_freq=100", Cost: "Without the optimizer you cannot resume exactly."},
+			{Fix: "shard_training", Title: "Save less, and less often (save_contents, save_freq)", Told: "Leave out `hf_model`, which gathers the whole model on rank 0. Older releases have only `checkpoint.contents`, for hf_model. Add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' \\\ncritic.checkpoint.save_contents='[\"model\"]' \\\ntrainer.save_freq=100", Cost: "Without the optimizer you cannot resume exactly."},
 			{Fix: "raise_memory_limit", Title: "Turn off CPU offload, if the GPUs have room", Told: "Set `param_offload` and `optimizer_offload` to False under `actor_rollout_ref.actor.fsdp_config` and `critic.model.fsdp_config` (newer: `critic.fsdp`). Otherwise you need more nodes or more RAM.", Cost: "GPU memory."},
 			{Fix: "upgrade_version", Title: "If RAM grows from save to save: update verl", Kind: "shell", Text: "pip install -U verl", Cost: "Settings may have been renamed."},
 		},

@@ -127,7 +127,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.SlackWouldDo, (*ledger.Case).Training, when.Not(ledger.Crowded)),
-		Cause: cause.Fragmentation, Weight: cause.Strong, Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
+		Cause: cause.Fragmentation, Weight: cause.Strong, Headline: "ran out of memory while {slack} was reserved but unused (fragmentation)",
 		Means: "{slack} of PyTorch's reserved memory is unused, but split into blocks too small for {asked}. Most Detectron2 configs train on changing image sizes (`MIN_SIZE_TRAIN` lists several), so each step needs blocks of other sizes.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},

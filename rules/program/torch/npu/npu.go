@@ -28,7 +28,7 @@ var Cards = []cause.Card{{
 }, {
 	ID: "pytorch/npu-pieces", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, loose),
 	Cause: cause.Fragmentation, Weight: cause.Strong,
-	Headline: "ran out of NPU memory while {slack} of its own was unused (fragmentation)",
+	Headline: "ran out of NPU memory while {slack} of it was reserved but unused (fragmentation)",
 	Means:    "PyTorch holds {mine} of {total}. {slack} of that is unused, but split into blocks too small for {asked}. Changing input sizes usually cause that (texts, images, an evaluation between steps).",
 	Not:      "NVIDIA's allocator variable: an NPU reads `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{

@@ -36,7 +36,7 @@ func Slack(id string, makes func(*ledger.Case) bool) cause.Card {
 		If: func(c *ledger.Case) bool {
 			return makes(c) && !c.Training() && c.Slack.Bytes >= units.GiB && c.Slack.Bytes > c.Asked.Bytes && !clues.LiveFills(c)
 		},
-		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
+		Headline: "ran out of memory while {slack} was reserved but unused (fragmentation)",
 		Means:    "{slack} of PyTorch's reserved memory is unused, but split into blocks too small for {asked}. Text encoder, model and VAE take turns and need blocks of different sizes, which leaves gaps.",
 		Later:    "If it fails again with little unused memory, it really needs more: use a smaller image or fewer frames.",
 		Cures: []cause.Cure{

@@ -180,7 +180,7 @@ var RefusedCards = []cause.Card{
 	{
 		ID: "pytorch/cpu-ranks", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"closing signal SIGTERM", "torch.distributed.elastic", "Setting ds_accelerator"}, Unsaid: []string{"in __getitem__"}, If: when.All(when.Root(fact.CPUAlloc), nothingKept, when.Not(largeInRAM), when.Not(saysWindows)), Figures: hostFigures,
 		Headline: "ran out of system memory (RAM) in a job with several processes",
-		Means:    "System RAM ran out or a limit was reached, not GPU memory; {asked} is only the last request. If every process (rank) loads the whole model before it is split or moved to its GPU, the machine needs the weights times the number of ranks. 70 billion parameters in 16 bit take 130 GiB each.",
+		Means:    "System RAM ran out or a limit was reached, not GPU memory; {asked} is only the last request. If every process (rank) first loads the whole model, the machine needs the weights times the number of ranks. 70 billion parameters in 16 bit take 130 GiB each.",
 		Not:      "A smaller batch: it saves GPU memory. DeepSpeed's CPU offload: it takes more RAM.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Split the weights while they load", Cost: "none", Told: "DeepSpeed ZeRO-3 with transformers: create `TrainingArguments` before `from_pretrained`, and pass no `device_map` or `low_cpu_mem_usage`. FSDP: `fsdp_cpu_ram_efficient_loading: true` in accelerate's config. Load in 16 bit, not 32."},

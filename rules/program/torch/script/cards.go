@@ -210,7 +210,7 @@ var collecting = []cause.Card{
 		ID: "pytorch/parts-joined", Kinds: cures.Refused, If: of(func(s statement) bool { return s.joined() != "" }),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while concatenating `{list}`",
-		Means:    "If the parts of `{list}` are on the GPU already, joining them there takes their size a second time.[[ The joined tensor would be {asked}.]] A list that a loop fills grows with the amount of data.",
+		Means:    "If the parts of `{list}` are on the GPU, joining them there takes their size a second time.[[ The joined tensor would be {asked}.]] If a loop fills the list, it grows with the data.",
 		Not:      "A smaller batch alone: the parts add up to the same size. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Move each part to system RAM, and concatenate there", Cost: "hardly slower", Kind: "python", Text: "{list}.append(part.detach().cpu())   # part: what the loop appends now"},

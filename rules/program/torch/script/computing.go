@@ -116,7 +116,7 @@ var computing = []cause.Card{
 		Means:    "Under DDP each GPU holds the whole model. Wrapping it also allocates buckets for exchanging gradients, together as large as the weights.[[ {beside}]]",
 		Not:      "A smaller batch or more GPUs: each GPU still holds the whole model. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has a GPU of its own", Cost: "free", Told: "Call `torch.cuda.set_device(local_rank)` first, and load checkpoints with `torch.load(..., map_location=\"cpu\")`: otherwise every rank uses GPU 0.", Kind: "shell", Text: "nvidia-smi   # while it starts: should show one process per GPU"},
+			{Fix: "kill_stale_process", If: mayShare, Title: "Check that each rank has its own GPU", Cost: "free", Told: "Call `torch.cuda.set_device(local_rank)` first, and load checkpoints with `torch.load(..., map_location=\"cpu\")`: otherwise every rank uses GPU 0.", Kind: "shell", Text: "nvidia-smi   # while it starts: should show one process per GPU"},
 			{Fix: "shard_training", Title: "Use FSDP instead of DDP", Cost: "communication between the GPUs", Told: "`FULL_SHARD` splits weights, gradients and optimizer state over the GPUs (PyTorch 1.12 and later)."},
 			{Fix: "use_lora", Title: "Or freeze layers before wrapping", Cost: "some accuracy", Told: "Parameters with `requires_grad_(False)` need no gradients and no buckets. A LoRA trains only a few per cent of them."},
 			{Fix: "half_precision", If: when.Not(cures.NarrowAlready), Title: "Or keep the weights in bfloat16", Cost: "less exact training", Told: "`model.to(torch.bfloat16)` before wrapping halves weights, gradients and buckets. It is slow on V100, T4 and older GPUs."},

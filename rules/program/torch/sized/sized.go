@@ -120,7 +120,7 @@ var Cards = []cause.Card{
 		ID: "pytorch/named-in-training", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, wholly, when.Not(weights)),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: figures,
 		Headline: "ran out of memory in training: {billions} billion parameters with Adam exceed this GPU's {card}",
-		Means:    "Training all parameters of {name} takes {state8} for weights, gradients and Adam's state in pure 16 bit, and {state16} in mixed precision or 32 bit, before any activations. The log shows no LoRA, no 4 bit and no second GPU that shares it.",
+		Means:    "Training all of {name} with Adam takes {state8} in pure 16 bit and {state16} in mixed precision or 32 bit, before any activations. That is weights, gradients and Adam's state. The log shows no LoRA, no 4 bit and no second GPU that shares it.",
 		Not:      "A smaller batch, shorter texts, gradient checkpointing: this state stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Train a LoRA, with 4-bit weights if needed (QLoRA)", Cost: "for most purposes the same result", Told: "Only the small adapter then needs gradients and optimizer state. The frozen weights take {in16} in 16 bit, {in4} in 4 bit. In someone else's program, use its LoRA or QLoRA option.", Own: true},
