@@ -16,7 +16,7 @@ var Detectron2 = program.Program{
 	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED FREEZE_AT BATCH_SIZE_PER_IMAGE MAX_ITER"},
 	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/", "to CPU due to CUDA OOM", "of <bound method MaskFormer.", "of <bound method OneFormer."},
 	Steps: spelling{
-		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH //= 2   # over all cards; with tools/train_net.py: SOLVER.IMS_PER_BATCH and half of yours at the end\ncfg.SOLVER.BASE_LR /= 2          # by the same factor"),
+		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH //= 2   # all GPUs together; tools/train_net.py: append SOLVER.IMS_PER_BATCH and half of yours\ncfg.SOLVER.BASE_LR /= 2          # by the same factor"),
 		"lower_resolution":  step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000"),
 		"mixed_precision":   step.Paste("python", "cfg.SOLVER.AMP.ENABLED = True   # detectron2 0.3 and later"),
 		"lower_num_workers": step.Paste("python", "cfg.DATALOADER.NUM_WORKERS = 1"),
@@ -73,9 +73,9 @@ var Ultralytics = program.Program{
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
 	Steps: spelling{
-		"lower_batch_size":  say("Halve `batch` (default 16) in `model.train(...)` or the command `yolo`; `batch=-1` measures the card and picks a size (one card only)."),
-		"lower_resolution":  say("Lower `imgsz` (default 640; 416 needs less than half) and, if it is set, leave out `multi_scale`."),
-		"lower_num_workers": say("Pass `workers=2` and `cache=False`, or `cache=\"disk\"`; `cache=True` keeps every decoded image in system memory."),
+		"lower_batch_size":  say("Halve `batch` (default 16) in `model.train(...)` or the `yolo` command. On one GPU, `batch=-1` picks a size that fits."),
+		"lower_resolution":  say("Lower `imgsz` (default 640; 416 needs less than half), and remove `multi_scale` if it is set."),
+		"lower_num_workers": say("Pass `workers=2` and `cache=False` or `cache=\"disk\"`. `cache=True` keeps every decoded image in RAM."),
 		"mixed_precision":   say("Keep `amp=True`, the default."),
 		"use_smaller_model": say("Start from the next smaller weights: yolo11s.pt for yolo11m.pt, yolo11n.pt for yolo11s.pt; YOLOv8 likewise."),
 	},
@@ -93,7 +93,7 @@ var Timm = program.Program{
 	Sources: program.Sources{"pytorch-image-models/train.py": "--batch-size --validation-batch-size --grad-accum-steps --grad-checkpointing --amp --img-size --workers --model-ema-force-cpu"},
 	Proofs:  []string{"pytorch-image-models/", "Training with a single process on 1 device", "Using native Torch AMP. Training in mixed precision"},
 	Steps: spelling{
-		"lower_batch_size":       say("Halve `--batch-size` (default 128 a card) and double `--grad-accum-steps` in your command of train.py. If it fails in validation, add `--validation-batch-size 32`."),
+		"lower_batch_size":       say("Halve `--batch-size` (default 128 per GPU) and double `--grad-accum-steps` in your train.py command. If it fails in validation, add `--validation-batch-size 32`."),
 		"lower_resolution":       say("Lower `--img-size`, or train a model with a smaller input."),
 		"mixed_precision":        say("Add `--amp`."),
 		"gradient_checkpointing": say("Add `--grad-checkpointing`; most models of timm support it."),
@@ -107,14 +107,14 @@ var Timm = program.Program{
 var DETR = program.Program{
 	Name: "detr", Shown: "DETR",
 	Work: "vision", Edits: "flags", Language: "python",
-	Sources: program.Sources{"detr/main.py": "--batch_size --num_workers --num_queries --masks"},
+	Sources: program.Sources{"detr/main.py": "--batch_size --num_workers --num_queries --masks --backbone --dilation"},
 	Proofs:  []string{"/models/detr.py", "/models/deformable_detr.py", "/models/matcher.py", "/models/dino/dino.py", "models/ops/modules/ms_deform_attn.py"},
 	Steps: spelling{
 		"lower_batch_size":  typed("main.py", step.Change{Flag: "--batch_size", Value: "1"}),
-		"lower_resolution":  say("In datasets/coco.py lower `scales` (480 to 800) and `max_size=1333` of RandomResize: 480 to 640 and 1000 take about half."),
+		"lower_resolution":  say("In datasets/coco.py, RandomResize: end `scales` at 640 instead of 800, and set `max_size=1000` instead of 1333. That takes about half."),
 		"lower_num_workers": typed("main.py", step.Change{Flag: "--num_workers", Value: "1"}),
 		"cpu_offload":       step.Paste("python", "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()   # in models/matcher.py, before the costs\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()"),
-		"use_smaller_model": say("Use resnet50 without dilation as the backbone; the DC5 variants keep features of twice the resolution."),
+		"use_smaller_model": say("Use `--backbone resnet50` without `--dilation`: the DC5 variants keep features at twice the resolution."),
 	},
 	Remedies: plainVision,
 	Like:     []*program.Program{&DataAside, &Vision},

@@ -16,11 +16,11 @@ var Torchtune = program.Program{
 	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run full_", "tune run lora_", "tune run qat_", "tune run --n", "tune run knowledge_", "tune run generate", "tune run eleuther_"},
 	Steps: spelling{
 		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8   # 1 with optimizer_in_bwd: True"),
-		"lower_context":          say("Set `tokenizer.max_seq_len` in the `tune run` command, such as `tokenizer.max_seq_len=2048`; null, the default, takes samples of any length."),
+		"lower_context":          say("Add `tokenizer.max_seq_len=2048` to your `tune run` command. The default, null, allows samples of any length."),
 		"gradient_checkpointing": config("enable_activation_checkpointing: True\nenable_activation_offloading: True   # with it, saves more, slower"),
 		"optimizer_8bit":         config("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5"),
 		"offload_optimizer":      config("fsdp_cpu_offload: True   # distributed recipes"),
-		"shard_training":         say("Run the distributed recipe: `tune run --nproc_per_node 4 full_finetune_distributed --config` with its config; on one card the single_device recipe with PagedAdamW8bit and `optimizer_in_bwd: True`."),
+		"shard_training":         say("Several GPUs: `tune run --nproc_per_node 4 full_finetune_distributed --config` with its config. One GPU: the single_device recipe with PagedAdamW8bit and `optimizer_in_bwd: True`."),
 		"use_lora":               say("Run the recipe `lora_finetune_single_device` with a config that ends in `_qlora_single_device`."),
 	},
 	Like:  []*program.Program{&LanguageModels},
@@ -35,10 +35,10 @@ var Swift = program.Program{
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
-		"lower_context":          say("Lower `--max_length`, such as `--max_length 2048`: longer samples are dropped or cut as `--truncation_strategy` says. For vision models fewer pixels save more: `MAX_PIXELS=1003520` before the command (Qwen-VL), `--max_pixels 1003520` (others)."),
-		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`, the default; if the vision part is trained (`--freeze_vit false`) also `--vit_gradient_checkpointing true`."),
-		"lower_resolution":       say("Set `MAX_PIXELS=1003520` (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`) before the command (Qwen2-VL and 2.5-VL; the default is 16384 x 28 x 28 pixels an image). Other models: `--max_pixels 1003520`; they have no limit of their own."),
-		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of cards; one card: `zero2_offload`."),
+		"lower_context":          say("Add `--max_length 2048`: longer samples are dropped or cut (`--truncation_strategy`). For vision models fewer pixels save more: `MAX_PIXELS=1003520` before the command (Qwen-VL), `--max_pixels 1003520` (others)."),
+		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`, the default. If you train the vision part (`--freeze_vit false`), add `--vit_gradient_checkpointing true`."),
+		"lower_resolution":       say("Qwen2-VL and 2.5-VL: put `MAX_PIXELS=1003520` before the command (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`). Other models: add `--max_pixels 1003520`."),
+		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of GPUs. On one GPU: `--deepspeed zero2_offload`."),
 		"offload_optimizer":      say("Add `--deepspeed zero3_offload`."),
 		"load_in_4bit":           say("Add `--quant_method bnb --quant_bits 4`."),
 		"use_lora":               say("Train with LoRA (`--tuner_type lora`, in older releases `--train_type lora`) and `--quant_method bnb --quant_bits 4`."),
@@ -59,8 +59,8 @@ var Megatron = program.Program{
 	},
 	Proofs: []string{"megatron/core/", "megatron/training/", "Megatron-LM/", "megatron/legacy/"},
 	Steps: spelling{
-		"lower_batch_size":       say("Add `--micro-batch-size 1`; the global batch stays as it is."),
-		"lower_context":          say("Split long sequences over cards with `--context-parallel-size 2`, or lower `--seq-length`."),
+		"lower_batch_size":       say("Set `--micro-batch-size 1`. The global batch size stays the same."),
+		"lower_context":          say("Split long sequences over GPUs with `--context-parallel-size 2`, or lower `--seq-length`."),
 		"gradient_checkpointing": say("Add `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1` (least memory), or `--recompute-activations` (cheaper, saves less)."),
 		"shard_training":         say("Double `--tensor-model-parallel-size` (within one machine, with `--sequence-parallel`) or `--pipeline-model-parallel-size`, and add `--use-distributed-optimizer`."),
 		"offload_optimizer":      say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer` and `--use-distributed-optimizer`)."),
@@ -137,7 +137,7 @@ var FlagEmbedding = program.Program{
 	Steps: spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
 			if c.Training() {
-				return []step.Step{{Kind: "text", Text: "Lower `--train_group_size` (default 8 passages a query) and `--per_device_train_batch_size`, and add `--gradient_checkpointing`: each query carries a whole group of passages."}}
+				return []step.Step{{Kind: "text", Text: "Lower `--train_group_size` (default 8 passages per query) and `--per_device_train_batch_size`, and add `--gradient_checkpointing`."}}
 			}
 			return []step.Step{{Kind: "python", Text: "vectors = model.encode(texts, batch_size=16, max_length=512)   # default batch 256"}}
 		},

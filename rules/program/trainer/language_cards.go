@@ -55,22 +55,22 @@ func textStep(id string, said []string, means, not, source string, cures ...caus
 
 var torchtuneCards = []cause.Card{
 	textStep("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
-		"A step holds activations and logits of `batch_size` samples. `tokenizer.max_seq_len` is null by default, so the longest sample decides.[[ {asked} would be the logits of {tokens128} tokens in 32 bit with the vocabulary of Llama 3.]][[ This process holds {mine} of {total}.]] Full training also takes 12 to 16 bytes per parameter[[ ({full} for {model} at 16)]]; a LoRA far less.",
+		"Memory grows with `batch_size` and the sample length. `tokenizer.max_seq_len` is null by default, so the longest sample decides.[[ With Llama 3's vocabulary, {asked} is the logits of {tokens128} tokens in 32 bit.]] Full training also takes 12 to 16 bytes per parameter[[ (up to {full} for {model})]]; a LoRA far less.",
 		"", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
-		cause.Cure{Fix: "lower_context", Title: "Limit the sample length, turn on activation checkpointing", Told: "Add to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learned."},
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "With `optimizer_in_bwd=True` (full training on one card) the accumulation has to stay 1.", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
-		cause.Cure{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model (QLoRA)", Told: "`tune ls` lists recipes and configs; use the config of your model that ends in `_qlora_single_device`.", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
+		cause.Cure{Fix: "lower_context", Title: "Limit the sample length, turn on activation checkpointing", Told: "Add to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "Text that is cut off is not learned."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise gradient accumulation", Told: "With `optimizer_in_bwd=True` keep the accumulation at 1.", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model (QLoRA)", Told: "`tune ls` lists the configs. Use your model's config that ends in `_qlora_single_device`:", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
 }
 
 var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
-		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part: the images are too large",
-		Means: "Images are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default an image of Qwen2-VL and 2.5-VL may have up to 16384 x 28 x 28 pixels (12.8 million).",
+		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part of the model: probably the images are too large",
+		Means: "Images are split into patches, and attention over them grows with the square of their number. By default Qwen2-VL and 2.5-VL accept images of up to 12.8 million pixels (16384 x 28 x 28).",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command: about a million pixels an image. The names with FPS and VIDEO are for video. Other models than Qwen-VL take `--max_pixels 1003520` instead.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
-			{Fix: "efficient_attention", Title: "Use flash attention", Told: "Add `--attn_impl flash_attn` (pip install flash-attn).", Cost: "None; usually faster."},
-			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing in the vision part", Told: "If that part is trained (`--freeze_vit false`): add `--vit_gradient_checkpointing true`, or freeze it, as by default.", Cost: "Slower steps."},
+			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command; it allows about a million pixels per image (the last two are for video). For other models than Qwen-VL add `--max_pixels 1003520` instead.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print becomes unreadable."},
+			{Fix: "efficient_attention", Title: "Use flash attention", Told: "Add `--attn_impl flash_attn` (after `pip install flash-attn`).", Cost: "None; usually faster."},
+			{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing in the vision part", Told: "If you train that part (`--freeze_vit false`), add `--vit_gradient_checkpointing true`. Or freeze it, which is the default.", Cost: "Slower steps."},
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md"},
 	},
@@ -78,52 +78,52 @@ var swiftCards = []cause.Card{
 		ID: "ms-swift/rlhf", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"swift/cli/rlhf.py", "rlhf_main", "grpo_trainer", "swift rlhf"}, Figures: textFigures,
 		If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && !c.Limit.Has() && !operation.Is(operation.Exchange)(c)
-		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in RLHF, where several parts of a run share a card",
-		Means: "RLHF often keeps the policy in training, a reference model and vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} would be {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ Outside this process {others} of the card is taken: usually the run's own vLLM or another rank; `nvidia-smi` on the machine shows whether it is an older run.]]",
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in RLHF training",
+		Means: "RLHF often keeps the trained model, a reference model and vLLM on the same GPUs. It also needs the logits of whole answers (tokens x vocabulary).[[ With Qwen's vocabulary, {asked} is {tokens152} tokens in 32 bit.]][[ Something outside this process holds {others}: usually the run's own vLLM or another rank. `nvidia-smi` shows whether it is an old run.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size and the length of answers", Told: "Halve the length too: `--max_completion_length` (GRPO), `--max_length` (DPO and others). Add to `swift rlhf`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
-			{Fix: "lower_gpu_memory_utilization", If: func(c *ledger.Case) bool { return c.Near("grpo_trainer") || c.In("vllm") }, Title: "Give vLLM a smaller share, and let it sleep while training", Told: "Where vLLM runs on the same cards: `--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
-			{Fix: "shard_training", Title: "Shard weights and optimizer over the cards (ZeRO-3)", Told: "`--deepspeed zero3` (or `zero3_offload`), and `NPROC_PER_NODE` = the cards of a machine.", Cost: "Communication between the cards."},
+			{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size and the answer length", Told: "Also halve `--max_completion_length` (GRPO) or `--max_length` (DPO and others). Add to `swift rlhf`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
+			{Fix: "lower_gpu_memory_utilization", If: func(c *ledger.Case) bool { return c.Near("grpo_trainer") || c.In("vllm") }, Title: "Give vLLM a smaller share, and let it sleep while training", Told: "If vLLM runs on the same GPUs, add `--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
+			{Fix: "shard_training", Title: "Shard weights and optimizer over several GPUs (ZeRO-3)", Told: "Add `--deepspeed zero3` (or `zero3_offload`), and set `NPROC_PER_NODE` to the number of GPUs per machine.", Cost: "Communication between the GPUs."},
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
 	},
 	tuning.SwiftEvaluation,
 	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
-		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides; the tokens of images count too, and logits add tokens x vocabulary.[[ {asked} would be the logits of {tokens152} tokens in 32 bit with the vocabulary of Qwen.]][[ This process holds {mine} of {total}.]]",
-		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise the accumulation", Told: "Add to `swift sft` (from ms-swift 3 on 1 is the default):", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
-		cause.Cure{Fix: "lower_context", Title: "Shorten the samples (--max_length)", Told: "For vision models also limit the pixels: `MAX_PIXELS=1003520` before the command (Qwen-VL), or `--max_pixels 1003520`.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
-		cause.Cure{Fix: "shard_training", Title: "Train a 4-bit LoRA, or shard with ZeRO-3", Told: "One card: `--quant_method bnb --quant_bits 4`. Several: `--deepspeed zero3` with `NPROC_PER_NODE` = the number of cards.", Cost: "Little quality, or communication between the cards."}),
+		"Memory grows with `--per_device_train_batch_size` and the sample length (`--max_length`[[, here {length}]]). Image tokens count too.[[ With Qwen's vocabulary, {asked} is the logits of {tokens152} tokens in 32 bit.]]",
+		"More GPUs with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise gradient accumulation", Told: "Add to `swift sft` (the default is 1 since ms-swift 3):", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_context", Title: "Shorten the samples (--max_length)", Told: "For vision models also limit the pixels: `MAX_PIXELS=1003520` before the command (Qwen-VL) or `--max_pixels 1003520` (others).", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
+		cause.Cure{Fix: "shard_training", Title: "Train a 4-bit LoRA, or shard with ZeRO-3", Told: "One GPU: `--quant_method bnb --quant_bits 4` with LoRA. Several: `--deepspeed zero3` and `NPROC_PER_NODE` set to their number.", Cost: "Little quality, or communication between the GPUs."}),
 }
 
 var megatronCards = []cause.Card{
 	{
 		ID: "megatron/buffers", Kinds: refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory for gradients and optimizer state",
-		Means: "It failed in the buffers of gradients and optimizer. Weights, gradients and optimizer take 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] Tensor x pipeline parallel size decides how many parameters a card holds.",
+		Means: "It failed in the gradient or optimizer buffers. Weights, gradients and optimizer take 18 bytes per parameter on a GPU. With the distributed optimizer it is 6 bytes, plus 12 divided by the data-parallel size. Tensor x pipeline parallel size decides how many parameters each GPU holds.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Split the model further, shard the optimizer", Told: "Double tensor or pipeline parallel size; on 8 cards for example:", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
-			{Fix: "offload_optimizer", Title: "Keep the optimizer in system memory (RAM)", Told: "Add `--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "shard_training", Title: "Split the model further, shard the optimizer", Told: "Double the tensor or pipeline parallel size. On 8 GPUs for example:", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the GPUs."},
+			{Fix: "offload_optimizer", Title: "Keep the optimizer in system memory (RAM)", Told: "Add `--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer`.", Cost: "Slower steps; 12 bytes of RAM per parameter."},
 		},
 		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/megatron/core/optimizer/__init__.py", "Megatron-LM/docs/user-guide/features/dist_optimizer.md"},
 	},
 	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
-		"Micro-batch x sequence length[[ ({length} here)]] decides, not the global batch. With pipeline parallelism the first stage holds the activations of as many micro-batches as there are stages, so it fills up first.[[ This process holds {mine} of {total}.]]",
+		"Memory depends on micro-batch size x sequence length[[ ({length} here)]], not on the global batch size. With pipeline parallelism the first stage holds activations of the most micro-batches, so it fills up first.",
 		"", "Megatron-LM/megatron/training/arguments.py",
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "It needs the least memory and about a third more time; `--recompute-activations` alone is cheaper and saves less.", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
-		cause.Cure{Fix: "lower_batch_size", Title: "Lower --micro-batch-size", Told: "Down to 1; the global batch stays as it is.", Cost: "Slower; the same result."},
-		cause.Cure{Fix: "shard_training", Title: "Split long sequences over cards (context parallel)", Told: "Double `--context-parallel-size`; with tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the cards."}),
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Add to your command; it takes about a third more time. `--recompute-activations` alone is faster and saves less:", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
+		cause.Cure{Fix: "lower_batch_size", Title: "Lower --micro-batch-size", Told: "Set it to 1; the global batch size stays the same.", Cost: "Slower; same result."},
+		cause.Cure{Fix: "shard_training", Title: "Split long sequences over GPUs (context parallel)", Told: "Double `--context-parallel-size`. With tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the GPUs."}),
 }
 
 var colossalCards = []cause.Card{
 	{
 		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory in the plug-in that places weights and optimizer state",
-		Means: "It failed in the plug-in that places parameters, gradients and optimizer state.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's state by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory in the plugin that places weights and optimizer state",
+		Means: "Full training takes about 16 bytes per parameter in all[[, {full} for {model}]]. ZeRO-2 splits gradients and Adam's state over the GPUs, but keeps all weights on each. Without offload nothing goes to RAM.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Move the optimizer to system memory (RAM)", Told: "ColossalChat's older scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM a parameter in all."},
+			{Fix: "offload_optimizer", Title: "Move the optimizer to system memory (RAM)", Told: "Older ColossalChat scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM per parameter."},
 			{Fix: "shard_training", Title: "Shard the weights too (Gemini, ZeRO-3)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits", Cost: "Slower steps."},
-			{Fix: "use_lora", Title: "Train a LoRA", Told: "ColossalChat: `--lora_rank 8`, newer releases `--lora_config` with a file.", Cost: "For most purposes the same result."},
+			{Fix: "use_lora", Title: "Train a LoRA", Told: "ColossalChat: `--lora_rank 8`; newer releases take a file with `--lora_config`.", Cost: "For most purposes the same result."},
 		},
 		Sources: []string{"ColossalAI/colossalai/booster/plugin/gemini_plugin.py", "ColossalAI/colossalai/booster/plugin/low_level_zero_plugin.py", "https://github.com/hpcaitech/ColossalAI/issues/3509"},
 	},

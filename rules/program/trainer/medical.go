@@ -38,7 +38,7 @@ var NNUNetV2 = program.Program{
 	Steps: spelling{
 		"lower_batch_size":  planAnew,
 		"lower_resolution":  say("Train `3d_lowres` instead of `3d_fullres` if your plans have it, or `2d`."),
-		"cpu_offload":       say("Predicting: add `--not_on_device` to nnUNetv2_predict, so that the stitched result stays in system memory (slower)."),
+		"cpu_offload":       say("Predicting: add `--not_on_device` to nnUNetv2_predict. The result then stays in system RAM (slower)."),
 		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `-npp 1 -nps 1`. Preprocessing: `-np 2`. Each worker holds whole cases in RAM."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Plan for a smaller card (-gpu_memory_target)", "lower_resolution": "Train 3d_lowres or 2d"},
@@ -60,7 +60,7 @@ func planAnew(c *ledger.Case) []step.Step {
 	gb := strconv.FormatInt(target, 10)
 	plans := "nnUNetPlans_" + gb + "G"
 	return []step.Step{
-		{Kind: "text", Text: "For " + gb + " GB, dataset 1 and fold 0 (put in your own):"},
+		{Kind: "text", Text: "For " + gb + " GB, dataset 1 and fold 0 (replace with your own):"},
 		{Kind: "shell", Text: "nnUNetv2_plan_experiment -d 1 -gpu_memory_target " + gb + " -overwrite_plans_name " + plans +
 			"\nnnUNetv2_preprocess -d 1 -plans_name " + plans + " -c 3d_fullres\nnnUNetv2_train 1 3d_fullres 0 -p " + plans},
 	}
@@ -88,7 +88,7 @@ var NNUNetV1 = program.Program{
 		cause.OversizedAllocation: nnunetWork,
 	},
 	Steps: spelling{
-		"lower_batch_size":  say("Version 1 has no option for it. Lower `batch_size` in the plans file (nnUNetPlansv2.1_plans_3D.pkl, under `plans_per_stage`; 2 is its least for 3D), or move to nnU-Net v2, which plans for a given size."),
+		"lower_batch_size":  say("Lower `batch_size` in the plans file (nnUNetPlansv2.1_plans_3D.pkl, under `plans_per_stage`; at least 2 for 3D). Or move to nnU-Net v2, which can plan for a given GPU size."),
 		"cpu_offload":       say("Predicting: give nnUNet_predict `--all_in_gpu False`."),
 		"lower_resolution":  say("Train `3d_lowres` or `2d` instead of `3d_fullres`."),
 		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `--num_threads_preprocessing 1 --num_threads_nifti_save 1`."),
@@ -107,7 +107,7 @@ var MONAI = program.Program{
 	Proofs:  []string{"-packages/monai/", "monai/networks/", "monai/inferers/", "monai/data/", "monai.inferers", "monai.bundle", "in sliding_window_inference", "sliding_window_inference(", "count_map = torch.zeros(output_shape", "monai/transforms/"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "train_loader = DataLoader(train_ds, batch_size=1)\n# RandCropByPosNegLabeld makes num_samples patches of each case: 1 or 2 instead of 4"),
-		"lower_resolution":  say("Crop smaller patches: `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld (96 is 3.4 times the work) and the same `roi_size` for inference."),
+		"lower_resolution":  say("Set `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld: it takes less than a third of 96. Use the same `roi_size` for inference."),
 		"cpu_offload":       step.Paste("python", "output = sliding_window_inference(image, roi_size, sw_batch_size=1, predictor=model,\n                                  sw_device=\"cuda\", device=\"cpu\")   # stitched in system memory"),
 		"lower_num_workers": step.Paste("python", "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.1)   # or PersistentDataset, on disk\ntrain_loader = DataLoader(train_ds, batch_size=1, num_workers=2)"),
 		"use_smaller_model": say("Lower `feature_size` (SwinUNETR 48 to 24) or the `channels` of the UNet; SwinUNETR takes `use_checkpoint=True`."),
@@ -138,8 +138,8 @@ var SegmentAnything = program.Program{
 	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
-		"lower_resolution":  say("Give it a smaller image: masks are scaled up to the size of the image, so that 4000 pixels a side cost 16 times the memory of 1000."),
-		"use_smaller_model": say("Take vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
+		"lower_resolution":  say("Masks are scaled up to the image size: 4000 pixels per side take 16 times the memory of 1000."),
+		"use_smaller_model": say("Use vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
 		"cpu_offload":       step.Paste("python", "state = predictor.init_state(video_path, offload_video_to_cpu=True, offload_state_to_cpu=True)   # SAM 2, video"),
 	},
 	Remedies: map[string][]cause.Remedy{

@@ -11,11 +11,11 @@ import (
 var nnunetCards = []cause.Card{
 	{
 		ID: "nnunetv2/workers", Kinds: ramGone, Said: []string{"Background workers died", "background workers are no longer alive", "background worker is 6 feet under", "nnunetv2/inference/data_iterators.py", "nnunetv2/preprocessing/", "nnUNetv2_plan_and_preprocess", "export_prediction"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "lost a worker: system memory (RAM) ran out",
-		Means: "nnU-Net's background workers hold whole cases in RAM: 32-bit images, and in prediction the scores of every class at full size (100 classes x 100 million voxels x 4 bytes are 37 GiB). When RAM is full the system ends one of them, and the main process only sees that it is gone.",
-		Not:   "A smaller -gpu_memory_target: it is about the graphics card.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "lost a background worker: most likely system memory (RAM) ran out",
+		Means: "nnU-Net's background workers hold whole cases in RAM, in prediction also the scores of every class at full size. 100 classes x 100 million voxels take 37 GiB. When RAM is full, the system kills a worker, and the main process only sees that it is gone.",
+		Not:   "A smaller `-gpu_memory_target`: it is about GPU memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Use fewer workers", Kind: "text", Text: "Predicting: add `-npp 1 -nps 1` to nnUNetv2_predict. Preprocessing: `-np 2`. Training: `export nnUNet_n_proc_DA=4`.", Cost: "Slower; free otherwise."},
+			{Fix: "lower_num_workers", Title: "Use fewer workers", Kind: "text", Text: "Predicting: add `-npp 1 -nps 1` to `nnUNetv2_predict`. Preprocessing: add `-np 2`. Training: run `export nnUNet_n_proc_DA=4` first.", Cost: "Slower."},
 			{Fix: "add_swap"},
 			{Fix: "raise_memory_limit", Title: "Raise the memory limit of the container or job", Kind: "text", Text: "Docker: a higher `--memory`, and `--shm-size=16g` or `--ipc=host`. Slurm: a higher `--mem`.", Cost: "Less for others."},
 		},
@@ -23,18 +23,18 @@ var nnunetCards = []cause.Card{
 	},
 	{
 		ID: "nnunetv2/predict", Kinds: refused, Said: []string{"predict_sliding_window_return_logits", "_internal_maybe_mirror_and_predict", "predict_logits_from_preprocessed_data", "nnUNetv2_predict", "Moving results arrays to CPU"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while predicting: the scores of a whole case are kept on the card", Figures: scores(2),
-		Means: "nnU-Net keeps the scores of ALL classes for the whole resampled case on the card, classes x voxels x 2 bytes[[: {asked} would be {values} million scores]]. Many classes (TotalSegmentator has over 100) or a large case at fine spacing are enough. Newer releases try again with the scores in RAM by themselves.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory while predicting a case", Figures: scores(2),
+		Means: "By default nnU-Net keeps the scores of ALL classes for the whole case on the GPU: classes x voxels x 2 bytes[[ ({asked} would be {values} million scores)]]. Many classes or a large case at fine spacing are enough. Newer releases retry with the scores in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep the scores in system memory (--not_on_device)", Told: "Add it to nnUNetv2_predict; in Python `nnUNetPredictor(perform_everything_on_device=False)`:", Kind: "text", Text: "`--not_on_device`", Cost: "Slower; the same result."},
+			{Fix: "cpu_offload", Title: "Keep the scores in system RAM (--not_on_device)", Told: "Add it to `nnUNetv2_predict`; in Python `nnUNetPredictor(perform_everything_on_device=False)`:", Kind: "text", Text: "`--not_on_device`", Cost: "Slower; same result."},
 			lookFirst,
-			{Fix: "lower_num_workers", Title: "If RAM runs out then: fewer processes (-npp 1 -nps 1)", Kind: "text", Text: "Add `-npp 1 -nps 1`: by default three processes each prepare and save cases at the same time, scores included.", Cost: "Slower."},
+			{Fix: "lower_num_workers", Title: "If RAM runs out then: use fewer processes", Kind: "text", Text: "Add `-npp 1 -nps 1`. By default three processes prepare and three save cases at the same time.", Cost: "Slower."},
 		},
 		Sources: []string{"nnUNet/nnunetv2/inference/predict_from_raw_data.py"},
 	},
 	stepCard("nnunetv2/step", []string{"nnUNetTrainer.py", "run_training.py", "nnUNetv2_train"},
-		"nnU-Net plans batch and patch for a card of about 8 GB (ResEnc presets: M 9 to 11, L 24, XL 40), whatever card you have. A smaller card, a larger preset, or something else on the card is enough to make it fail.",
-		"Looking for a batch option: there is none; the plans decide.", "nnUNet/documentation/resenc_presets.md",
+		"nnU-Net plans batch and patch size for a GPU of about 8 GB, whatever GPU you have (ResEnc presets: M 9 to 11 GB, L 24, XL 40). A smaller GPU, a larger preset, or another program on the GPU is enough to make it fail.",
+		"Looking for a batch size option: there is none; the plans file decides.", "nnUNet/documentation/resenc_presets.md",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
@@ -59,69 +59,69 @@ func scores(bytes int64) func(c *ledger.Case) map[string]string {
 
 // lookFirst is the cure that costs nothing: see who holds the card.
 var lookFirst = cause.Cure{
-	Fix: "kill_stale_process", Title: "See what else holds the card, end what is yours", If: when.Not(ledger.FillsAlone), Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
+	Fix: "kill_stale_process", Title: "See what else uses the GPU, and end what is yours", If: when.Not(ledger.FillsAlone), Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
 }
 
 var nnunetV1Cards = []cause.Card{
 	{
 		ID: "nnunet/predict-ram", Kinds: ramGone, Said: []string{"nnunet/inference/", "in predict_cases", "in predict_from_folder", "nnunet/network_architecture/neural_network.py", "in save_segmentation_nifti_from_softmax", "in resample_data_or_seg"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM) while predicting a volume",
-		Means: "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the image, and for a moment a second copy. By default six processes prepare the next cases and two save the last ones at the same time.",
-		Not:   "A smaller patch: the scores of the whole volume lie in RAM.",
+		Means: "A prediction holds the scores of every class for the whole resampled volume in 32 bit, at times twice. 3 classes x 600 million voxels take 7 GiB. By default six processes also prepare the next cases and two save the last ones.",
+		Not:   "A smaller patch: the scores of the whole volume are in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Prepare and save with one process each", Told: "Add to `nnUNet_predict` (inference/predict_simple.py); the defaults are 6 and 2:", Kind: "config", Text: "--num_threads_preprocessing 1 --num_threads_nifti_save 1", Cost: "Slower; the same result."},
-			{Fix: "raise_memory_limit", Title: "Check whether RAM or a limit ran out", Told: "If little is available while it runs: add RAM or swap, or end other large programs. If much is available: raise the limit of the shell, container or job.", Kind: "shell", Text: "free -h; ulimit -v; ps aux --sort=-rss | head -5", Cost: "Free to look."},
-			{Fix: "lower_resolution", Title: "Predict a smaller volume", Told: "Crop to the organ before predicting, or predict with `3d_lowres`.", Cost: "What is cut off; detail."},
+			{Fix: "lower_num_workers", Title: "Prepare and save with one process each", Told: "Add to `nnUNet_predict` (the defaults are 6 and 2):", Kind: "config", Text: "--num_threads_preprocessing 1 --num_threads_nifti_save 1", Cost: "Slower; same result."},
+			{Fix: "raise_memory_limit", Title: "Check whether RAM or a limit ran out", Told: "If little RAM is available while it runs, add RAM or swap, or end other large programs. If much is available, raise the limit of the shell, container or job.", Kind: "shell", Text: "free -h; ulimit -v; ps aux --sort=-rss | head -5", Cost: "Free to look."},
+			{Fix: "lower_resolution", Title: "Predict a smaller volume", Told: "Crop to the region of interest before predicting, or predict with `3d_lowres`.", Cost: "The rest is not segmented; or less detail."},
 			{Fix: "add_swap"},
 		},
 		Sources: []string{"nnUNet/nnunet/inference/predict_simple.py", "https://github.com/MIC-DKFZ/nnUNet/issues/178"},
 	},
 	stepCard("nnunet/step", []string{"network_trainer.py", "nnUNetTrainerV2", "nnunet/training/"},
-		"nnU-Net plans its networks for a card of about 11 GB, whatever card you have; most data sets need about 8 GB free. A smaller card, or a desktop on the same one, is enough to make it fail.",
-		"Looking for a batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
+		"nnU-Net version 1 plans its networks for a GPU of about 11 GB, whatever GPU you have; most data sets need about 8 GB free. A smaller GPU, or a desktop on the same one, is enough to make it fail.",
+		"Looking for a batch size option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"},
 		cause.Cure{Fix: "lower_resolution", Title: "Train a smaller configuration", Told: "`3d_lowres` or `2d` instead of `3d_fullres`.", Cost: "Detail."},
-		cause.Cure{Fix: "half_precision", Title: "Train in 16 bit", Told: "Early releases of version 1 have `--fp16` in run_training.py (needs NVIDIA's apex). Later ones do it by themselves with PyTorch 1.6 or newer, unless `--fp32` is given; version 2 always does.", Cost: "Usually faster."}),
+		cause.Cure{Fix: "half_precision", Title: "Train in 16 bit", Told: "Later releases do it automatically with PyTorch 1.6 or newer: remove `--fp32`. Early ones need `--fp16` in run_training.py and NVIDIA's apex.", Cost: "Usually faster."}),
 }
 
 var monaiCards = []cause.Card{
 	{
 		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map", "count_map = torch.zeros(output_shape"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out in the sliding-window inference of one volume", Figures: scores(4),
-		Means: "`sliding_window_inference` keeps the scores of the whole volume on the card: classes x voxels x 4 bytes[[; {asked} would be {values} million values]].[[ This MONAI adds a map of weights of that size and a quotient: {thrice} in all.]] That is usually what does not fit: it fails at the first large volume, though training patches fit. If the traceback ends inside the network, lower `sw_batch_size`.",
-		Not:   "A smaller training batch: the stitched scores stay as large.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the sliding-window inference of one volume", Figures: scores(4),
+		Means: "By default `sliding_window_inference` keeps the scores of the whole volume on the GPU: classes x voxels x 4 bytes[[ ({asked} would be {values} million values)]].[[ This MONAI version adds two more tensors of that size: {thrice} in all.]] So it fails at a large volume although training patches fit. If the traceback ends inside the network, lower `sw_batch_size` instead.",
+		Not:   "A smaller training batch: the scores of the volume stay as large.",
 		Later: "Print `image.shape` for each case to find the volume that is too large.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Stitch in system memory (device=\"cpu\")", Told: "Add the last two arguments to your own call, or to the `partial(...)` that makes it, and leave the image on the CPU.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")\nlabel = label.cpu()   # before the metric", Cost: "A little slower; the same result."},
-			{Fix: "upgrade_version", Title: "Update MONAI", If: func(c *ledger.Case) bool { return c.Near("count_map = torch.zeros(output_shape") }, Told: "Newer releases keep that map once, not for each class, and divide in place: about a third of the memory.", Kind: "shell", Text: "pip install --upgrade monai", Cost: "Some names of transforms changed."},
-			{Fix: "inference_mode", Title: "Validate without gradients, one window at a time", Told: "`torch.cuda.empty_cache()` first returns what training left[[ (up to {unused} here)]]:", Kind: "python", Text: "model.eval()\ntorch.cuda.empty_cache()\nwith torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = sliding_window_inference(image, roi_size, 1, model)   # your call, one window at a time", Cost: "None."},
-			{Fix: "lower_resolution", Title: "Make the volume smaller", Kind: "text", Text: "`CropForegroundd` in the validation transforms drops the air around a body; a coarser `Spacingd` changes the scores.", Cost: "Detail, with coarser spacing."},
+			{Fix: "cpu_offload", Title: "Assemble the result in system RAM (device=\"cpu\")", Told: "Add the last two arguments to your call (or to its `partial(...)`), and leave the image on the CPU.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")\nlabel = label.cpu()   # before the metric", Cost: "A little slower; same result."},
+			{Fix: "upgrade_version", Title: "Update MONAI", If: func(c *ledger.Case) bool { return c.Near("count_map = torch.zeros(output_shape") }, Told: "Newer releases need about a third of the memory here.", Kind: "shell", Text: "pip install --upgrade monai", Cost: "Some transforms were renamed."},
+			{Fix: "inference_mode", Title: "Validate without gradients, one window at a time", Told: "`torch.cuda.empty_cache()` frees what training left unused[[ (up to {unused} here)]]:", Kind: "python", Text: "model.eval()\ntorch.cuda.empty_cache()\nwith torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = sliding_window_inference(image, roi_size, 1, model)   # your call, one window at a time", Cost: "None."},
+			{Fix: "lower_resolution", Title: "Make the volume smaller", Kind: "text", Text: "Add `CropForegroundd` to the validation transforms: it removes the air around a body. Or use a coarser `Spacingd`.", Cost: "Detail, with coarser spacing."},
 		},
 		Sources: []string{"MONAI/monai/inferers/utils.py", "https://github.com/ljwztc/CLIP-Driven-Universal-Model/issues/55", "https://github.com/Project-MONAI/MONAI/issues/6427", "https://github.com/Project-MONAI/research-contributions/issues/22"}, Solved: 1,
 	},
 	{
 		ID: "monai/cache", Kinds: ramGone, Said: []string{"CacheDataset", "monai/data/dataset.py", "Loading dataset:", "SmartCacheDataset"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled system memory (RAM) with cached cases",
-		Means: "CacheDataset keeps every case in RAM after the fixed transforms, resampled and in 32 bit: 512 x 512 x 300 voxels are 300 MiB, with the label 600. Multiply that by the number of cases, and by the ranks. System memory (RAM) ran out, not the graphics card's.",
+		Means: "`CacheDataset` keeps every transformed case in system RAM in 32 bit: 512 x 512 x 300 voxels take 300 MiB, with the label 600. Multiply that by the number of cases, and by the number of GPU processes.",
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Cache on disk (PersistentDataset)", Kind: "python", Text: "train_ds = PersistentDataset(data=files, transform=transforms, cache_dir=\"cache\")   # in place of CacheDataset", Cost: "Disk space; somewhat slower."},
-			{Fix: "lower_num_workers", Title: "Cache only a part (cache_rate)", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is prepared again in each epoch."},
+			{Fix: "lower_num_workers", Title: "Cache only a part (cache_rate)", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is loaded again in each epoch."},
 		},
 		Sources: []string{"MONAI/monai/data/dataset.py"},
 	},
 	stepCard("monai/step", []string{"monai/networks/", "monai/losses/", "monai/engines/"},
-		"Patch size cubed x number of patches decides. RandCropByPosNegLabeld makes num_samples patches of each case: batch_size=2 with num_samples=4 is a batch of 8. A volume that is not cropped counts as one very large patch.",
-		"cache_rate: it uses system memory (RAM).", "MONAI/monai/transforms/croppad/dictionary.py",
+		"Memory grows with the cube of the patch size and the number of patches. `RandCropByPosNegLabeld` makes `num_samples` patches per case: `batch_size=2` with `num_samples=4` is a batch of 8. An uncropped volume counts as one very large patch.",
+		"`cache_rate`: it uses system RAM.", "MONAI/monai/transforms/croppad/dictionary.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
 var samCards = []cause.Card{
 	{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out in the image encoder", Figures: filled,
-		Means: "It failed in the image encoder, which always works at 1024 x 1024, whatever the image. vit_h takes several GB, 2.4 of weights included; vit_b takes about a third of that.[[ {mine} of {full} is this program's own: closing others gains little.]]",
-		Not:   "A smaller image or points_per_batch: the encoder does the same work.",
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the image encoder", Figures: filled,
+		Means: "SAM's image encoder always works at 1024 x 1024, whatever the size of your image. vit_h takes several GB (2.4 GB of weights), vit_b about a third of that.",
+		Not:   "A smaller image or `points_per_batch`: the encoder does the same work.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model"},
 			{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.float16):\n    predictor.set_image(image)", Cost: "Hardly any quality."},
@@ -131,19 +131,19 @@ var samCards = []cause.Card{
 	},
 	{
 		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "SamAutomaticMaskGenerator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the masks of a batch of points",
-		Means:   "The image was encoded. The masks did not fit: points_per_batch (64) x 3 masks at the full size of the image, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1 GiB.",
-		Not:     "Fewer points_per_side: each batch stays as large.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on the masks of a batch of points",
+		Means:   "The mask generator makes `points_per_batch` (default 64) x 3 masks at once, at the full image size, 4 bytes per pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1 GiB.",
+		Not:     "A lower `points_per_side`: each batch stays as large.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "use_smaller_model"}},
 		Sources: []string{"segment-anything/segment_anything/automatic_mask_generator.py", "https://github.com/facebookresearch/segment-anything/issues/351", "https://github.com/facebookresearch/segment-anything/issues/490"}, Solved: 2,
 	},
 	{
 		ID: "segment-anything/video", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"sam2_video_predictor", "load_video_frames", "in init_state", "propagate_in_video"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a long video",
-		Means: "SAM 2 loads all frames of a video at once, 12 MB each at 1024 x 1024 in 32 bit, and keeps the memory of each tracked frame: 1,000 frames are 12 GB before the first mask.",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on a video, which it loads as a whole",
+		Means: "SAM 2 loads all frames of a video at once, 12 MB each at 1024 x 1024: 1,000 frames take 12 GB before the first mask. It also keeps features of each tracked frame.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", If: ledger.OnCard, Title: "Keep frames and states in system memory (RAM)"},
-			{Fix: "lower_resolution", Title: "Cut the video into shorter parts", Kind: "text", Text: "Split it into pieces of some hundred frames and start each with the last mask of the one before; or keep every second frame only.", Cost: "Some lines of code."},
+			{Fix: "lower_resolution", Title: "Cut the video into shorter parts", Kind: "text", Text: "Split it into parts of a few hundred frames, and start each with the last mask of the previous one. Or keep only every second frame.", Cost: "Some lines of code."},
 			{Fix: "inference_mode", If: ledger.OnCard, Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.bfloat16):\n    state = predictor.init_state(video_path, offload_video_to_cpu=True)   # video_path: as in your call", Cost: "Hardly any quality."},
 		},
 		Sources: []string{"sam2/sam2/sam2_video_predictor.py"},

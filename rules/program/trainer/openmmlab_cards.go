@@ -62,15 +62,15 @@ func noThreshold(c *ledger.Case) bool {
 
 var assignOnCPU = cause.Cure{
 	Fix: "cpu_offload", Title: "Match crowded images on the CPU (gpu_assign_thr)", If: when.Not(noThreshold),
-	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only images with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
-	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such images; the same result.",
+	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` in your config. Only images with more than 200 objects then go to the CPU[[; {boxes} objects take about {onhost} of RAM]].",
+	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such images; same result.",
 }
 
 // overlapsOnCPU is the same in those releases.
 var overlapsOnCPU = cause.Cure{
 	Fix: "cpu_offload", Title: "Match the boxes on the CPU", If: noThreshold,
-	Told: "`gpu_assign_thr=200` in the assigner's dict, if your release takes it (1.0 and later); else in `assign` of max_iou_assigner.py `overlaps = bbox_overlaps(bboxes.cpu(), gt_bboxes.cpu()).to(bboxes.device)`.",
-	Cost: "Slower; the same result.",
+	Told: "MMDetection 1.0 and later: `gpu_assign_thr=200` in the assigner's dict. Older: in `assign` of max_iou_assigner.py write `overlaps = bbox_overlaps(bboxes.cpu(), gt_bboxes.cpu()).to(bboxes.device)`.",
+	Cost: "Slower; same result.",
 }
 
 // fullest finds the pictures with the most objects.
@@ -79,63 +79,63 @@ const fullest = `python -c "import json, collections as c; print(c.Counter(a['im
 var fewerBoxes = cause.Cure{
 	If:  func(c *ledger.Case) bool { return !c.In("mmrotate") },
 	Fix: "lower_resolution", Title: "Cut crowded images into tiles, or train on crops",
-	Told: "This lists the images with the most objects. Cut them into tiles, or put `RandomCrop` into the train_pipeline: a crop has fewer objects and anchors.",
-	Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut.",
+	Told: "Cut the images with the most objects, which this lists, into tiles. Or add `RandomCrop` to the train_pipeline: a crop has fewer objects and anchors.",
+	Kind: "shell", Text: fullest, Cost: "Objects at the edges are cut.",
 }
 
 var fewerInTiles = cause.Cure{
 	If:  func(c *ledger.Case) bool { return c.In("mmrotate") },
 	Fix: "lower_resolution", Title: "Split the images into smaller tiles",
-	Told: "Use tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each. This lists the fullest tiles last:",
-	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to go through.",
+	Told: "Run tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file. Each tile then has about a quarter of the objects. This lists the fullest tiles last:",
+	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to process.",
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of all anchors with all objects of one image[[: {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image]]. Several matrices of that size exist at once, and one crowded image is enough, so it can fail at any step."
+	assignMeans = "It compares all anchors with all objects of one image (IoU)[[: {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 image]]. Several such matrices exist at once. One image with very many objects is enough, so it can fail at any step."
 	assignNot   = ""
 )
 
 var mmdetCards = []cause.Card{
 	{
 		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching predictions to the objects of one image", Figures: filled,
-		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one image, several of them at once. {asked} usually means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
-		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching predictions to the objects of one image", Figures: filled,
+		Means: "The assigner builds several cost matrices of all candidates x all objects of one image. {asked} usually means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Something outside this program also holds {outside}.]]",
+		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner use it.",
 		Cures: []cause.Cure{
 			freeOthers, fewerBoxes,
-			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"},
+			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room for the matrix"},
 			{Fix: "fix_shape", Title: "Drop the smallest boxes (FilterAnnotations)", Kind: "config", Text: "dict(type='FilterAnnotations', min_gt_bbox_wh=(8, 8)),   # in train_pipeline, after Resize", Cost: "Such objects are not learned."},
 		},
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
 	},
 	{
 		ID: "mmdet/assign", Kinds: refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one image", Figures: compared(8),
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching anchors to the objects of one image", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
 			freeOthers, assignOnCPU, overlapsOnCPU, fewerBoxes, fewerInTiles,
-			{Fix: "upgrade_version", If: noThreshold, Title: "Update MMDetection", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded images to the CPU; 2.x can also compute overlaps in 16 bit."},
-			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Compute the overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
+			{Fix: "upgrade_version", If: noThreshold, Title: "Update MMDetection", Cost: "its configs changed", Told: "Since 1.0 an assigner setting moves crowded images to the CPU; 2.x can also compute the overlaps in 16 bit."},
+			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Compute the overlaps in 16 bit", Told: "Add `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')` to the same assigner. It halves these matrices.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
 	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
-		"Most configs scale images to about 1333 x 800, and the batch of the config is that of ONE card. The usual two images take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
-		"More cards: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
+		"Most configs scale images to about 1333 x 800, and the batch size in the config is per GPU. The usual two images take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
+		"More GPUs: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var mmrotateCards = []cause.Card{
 	{
 		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
-		Means: assignMeans + " Aerial tiles with thousands of ships or cars are usual examples.", Not: assignNot,
-		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles, {Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"}},
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching anchors to the objects of one image", Figures: rotated,
+		Means: assignMeans + " Aerial tiles with thousands of ships or cars are typical.", Not: assignNot,
+		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles, {Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room for the matrix"}},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
 	},
 	stepCard("mmrotate/step", []string{"mmrotate/models/"},
-		"Tiles are usually 1024 x 1024, and the batch of the config is that of ONE card.",
-		"More cards: each gets the same batch.", "mmrotate/tools/train.py",
+		"Tiles are usually 1024 x 1024, and the batch size in the config is per GPU.",
+		"More GPUs: each gets the same batch.", "mmrotate/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
@@ -150,30 +150,30 @@ func rotated(c *ledger.Case) map[string]string {
 var mmsegCards = []cause.Card{
 	{
 		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, Phases: []string{"inference", "unknown"}, Unsaid: []string{"slide_inference"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a whole image: testing does not crop", Figures: pixels(19),
-		Means: "Testing in mode 'whole' takes the image as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be an image of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on a whole image: testing does not crop", Figures: pixels(19),
+		Means: "Test mode 'whole' processes the full image, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels, with 150 an eighth of that]].",
 		Not:   "A smaller training batch: testing takes one image at a time.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Test with a sliding window (mode=slide)", Told: "Add to your command of tools/test.py; replace 512 by your config's crop_size. The network then sees one crop at a time; the scores of the whole image stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
-			{Fix: "use_smaller_model", Title: "Segment tiles and join the masks", Kind: "text", Text: "Cut images of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
+			{Fix: "lower_resolution", Title: "Test with a sliding window (mode=slide)", Told: "Add this to your tools/test.py command, with your config's `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "use_smaller_model", Title: "Segment tiles and join the masks", Kind: "text", Text: "Cut images above about 5000 pixels per side, segment each tile, and join the label maps on the CPU (one byte per pixel).", Cost: "Some lines of code."},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
 	},
 	{
 		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one image", Figures: pixels(19),
-		Means: "The window slides, but the scores of all classes are kept at the image's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]].",
-		Not:   "A smaller crop_size: the stitched scores stay as large.",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in sliding-window testing of one image", Figures: pixels(19),
+		Means: "The window slides, but the scores of all classes stay on the GPU at full image size, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]].",
+		Not:   "A smaller `crop_size`: the full-size scores stay as large.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Stitch in system memory (RAM)", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and move each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
-			{Fix: "lower_resolution", Title: "Cut the image into tiles before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
-			{Fix: "bigger_gpu", Title: "Use a card with about three times {asked} free", Kind: "text", Text: "The sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
+			{Fix: "cpu_offload", Title: "Collect the scores in system RAM", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py, create both buffers on the CPU and move each window's scores there:", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
+			{Fix: "lower_resolution", Title: "Cut the image into tiles before testing", Kind: "text", Text: "Use tiles of 2000 to 4000 pixels per side, segment each, and join the label maps (one byte per pixel).", Cost: "Some lines of code; seams without overlap."},
+			{Fix: "bigger_gpu", Title: "Use a GPU with about three times {asked} free", Kind: "text", Text: "Sum, padded copy and result each have that size.", Cost: "Rent."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
 	},
 	stepCard("mmseg/step", []string{"mmseg/models/"},
-		"crop_size squared x the batch of ONE card decides. For the loss the scores of all classes are scaled up to the crop, which is large with 150 classes.",
-		"More cards: each gets the same batch.", "mmsegmentation/tools/train.py",
+		"Memory grows with the square of `crop_size` and the batch size, which is per GPU. The loss also scales the scores of all classes up to the crop size, which is large with 150 classes.",
+		"More GPUs: each gets the same batch.", "mmsegmentation/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }

@@ -14,7 +14,7 @@ var Pictures = program.Program{
 		cause.BatchTooLarge: pictureWork, cause.OversizedAllocation: pictureWork,
 		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: cause.Foremost}}, pictureModel...),
 	},
-	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
+	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep part of the model in system RAM", "use_lower_quant": "Load the base model in 8 bit"},
 	Costs:  map[string]string{"lower_resolution": "Detail; 768 or 512 is enough for most styles.", "lowvram_mode": "Slower; much system memory.", "use_lower_quant": "Hardly any quality."},
 }
 
@@ -39,16 +39,16 @@ var OneTrainer = program.Program{
 	Sources: program.Sources{"OneTrainer/modules/util/enum/GradientCheckpointingMethod.py": "CPU_OFFLOADED", "OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
 	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
 	Steps: spelling{
-		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),
-		"lowvram_mode":           step.Paste("ui", "Tab training: Gradient checkpointing CPU_OFFLOADED (without it the next has no effect), Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),
-		"lower_batch_size":       step.Paste("ui", "Tab training: Local Batch Size 1, Accumulation Steps 4"),
-		"lower_resolution":       step.Paste("ui", "Tab training: Resolution 768, or 512"),
-		"use_lower_quant":        step.Paste("ui", "Tab model: Transformer (or Prior, UNet) Data Type float8 (W8) or nfloat4; the text encoders float8"),
-		"optimizer_8bit":         step.Paste("ui", "Tab training: Optimizer ADAMW_8BIT, or ADAFACTOR"),
-		"lower_num_workers":      step.Paste("ui", "Tab general: Dataloader Threads 1"),
+		"gradient_checkpointing": step.Paste("ui", "Training tab: turn on Gradient Checkpointing for the transformer or UNet, and for the text encoders"),
+		"lowvram_mode":           step.Paste("ui", "Training tab: set Gradient checkpointing to CPU_OFFLOADED, then Layer Offload Fraction to 0.5 (up to 0.9), and turn on Offload Activations if it is shown"),
+		"lower_batch_size":       step.Paste("ui", "Training tab: Local Batch Size 1, Accumulation Steps 4"),
+		"lower_resolution":       step.Paste("ui", "Training tab: Resolution 768, or 512"),
+		"use_lower_quant":        step.Paste("ui", "Model tab: set the Data Type of the transformer (or Prior, UNet) to float8 (W8) or nfloat4, of the text encoders to float8"),
+		"optimizer_8bit":         step.Paste("ui", "Training tab: Optimizer ADAMW_8BIT, or ADAFACTOR"),
+		"lower_num_workers":      step.Paste("ui", "General tab: Dataloader Threads 1"),
 	},
 	Like:  []*program.Program{&Pictures},
-	Cards: append([]cause.Card{calls.Saving("onetrainer", cause.Cure{Fix: "half_precision", Title: "Save it in 16 bit", Kind: "ui", Text: "Tab model: Output Data Type float16 or bfloat16", Cost: "none for making pictures"})}, oneTrainerCards...),
+	Cards: append([]cause.Card{calls.Saving("onetrainer", cause.Cure{Fix: "half_precision", Title: "Save it in 16 bit", Kind: "ui", Text: "Model tab: Output Data Type float16 or bfloat16", Cost: "none for making images"})}, oneTrainerCards...),
 }
 
 // AIToolkit is ostris' trainer: a YAML file, or the same fields in its page.
@@ -85,13 +85,13 @@ var DiffusersTrain = program.Program{
 	Proofs: []string{"train_dreambooth_", `File "train_dreambooth.py`, "launch train_dreambooth.py", `File "train_controlnet.py`, "launch train_controlnet.py", `File "textual_inversion.py`, "launch textual_inversion.py", "train_text_to_image", "train_instruct_pix2pix", "train_t2i_adapter", "train_cogvideox", "train_unconditional.py", "examples/controlnet/train_controlnet", "examples/dreambooth/", "examples/text_to_image/", "train_textual_inversion", "examples/textual_inversion/"},
 	Steps: spelling{
 		"gradient_checkpointing": say("Add `--gradient_checkpointing`."),
-		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` where the script has it. If that is not enough, start it with accelerate and a DeepSpeed ZeRO-2 config that offloads the optimizer."),
+		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` if the script has it. If that is not enough, use an accelerate config with DeepSpeed ZeRO-2 and optimizer offload."),
 		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
-		"lower_resolution":       say("Lower `--resolution`: half of it needs about a quarter for activations."),
+		"lower_resolution":       say("Lower `--resolution`: half of it takes about a quarter for activations."),
 		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes; textual_inversion.py and train_unconditional.py do not have it)."),
 		"mixed_precision":        say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
-		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` where the script has it; PyTorch 2 does as much by itself."),
-		"use_lower_quant":        say("Train the LoRA variant of the script instead of the full model: the base stays frozen in 16 bit."),
+		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` if the script has it. With PyTorch 2 it gains little."),
+		"use_lower_quant":        say("Use the LoRA variant of the script instead of training the full model. The base model then stays frozen in 16 bit."),
 	},
 	Titles: map[string]string{"use_lower_quant": "Train a LoRA instead of the whole model", "lowvram_mode": "Turn on checkpointing, 8-bit Adam and bf16"},
 	Costs:  map[string]string{"use_lower_quant": "For most purposes the same.", "lowvram_mode": "Slower steps; the same result."},

@@ -18,8 +18,8 @@ var SparseConv = program.Program{
 	Proofs:  []string{"-packages/spconv/", "spconv/pytorch/", "spconv/src/spconv", "ops/spconv/", "MinkowskiEngine/", "MinkowskiEngineBackend", "torchsparse/", "softgroup/"},
 	Sources: program.Sources{"OpenPCDet/tools/train.py": "--batch_size", "OpenPCDet/tools/cfgs/dataset_configs/kitti_dataset.yaml": "VOXEL_SIZE", "SoftGroup/configs/softgroup/softgroup_scannet.yaml": "max_npoint scale"},
 	Steps: spelling{
-		"lower_resolution": say("Raise the voxel size of your config by a half, such as 0.02 to 0.03 m (`voxel_size`, `VOXEL_SIZE`; SoftGroup and PointGroup: `scale: 50` is 0.02 m, 33 is 0.03)."),
-		"lower_batch_size": say("Batch 1 first, to see that it runs at all (`batch_size`, `--batch_size`, `samples_per_gpu`)."),
+		"lower_resolution": say("Raise the voxel size in your config by half, for example from 0.02 to 0.03 m (`voxel_size`, `VOXEL_SIZE`; SoftGroup and PointGroup: `scale: 33` instead of 50)."),
+		"lower_batch_size": say("Try batch size 1 first, to see whether it runs at all (`batch_size`, `--batch_size` or `samples_per_gpu`)."),
 	},
 	Titles: map[string]string{"lower_resolution": "Use larger voxels"},
 	Costs:  map[string]string{"lower_resolution": "Fine structure."},
@@ -32,10 +32,10 @@ var sparseCards = []cause.Card{{
 	If: func(c *ledger.Case) bool {
 		return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && ledger.NeverFits(c) == ""
 	},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in a sparse convolution", Figures: filled,
-	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index. So the number of points and the voxel size decide: half the voxel size makes up to four times as many voxels on surfaces. The densest scene decides, at whatever step it comes. spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: closing others gains little.]]",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in a sparse convolution", Figures: filled,
+	Means: "Memory grows with the number of occupied voxels, so with the number of points: half the voxel size gives up to four times as many. One dense scene is enough, at any step. spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Limit the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and start with batch 1. Print the number of points of each scene to find the densest.", Cost: "Less context; slower per sample."},
+		{Fix: "lower_batch_size", Title: "Limit the points per scene, and use batch size 1", Kind: "text", Text: "Crop or sample to at most 150,000 points. SoftGroup: `max_npoint` (default 250000). MinkowskiEngine: crop before `sparse_quantize`. Print the number of points of each scene to find the densest.", Cost: "Less context; slower per sample."},
 		{Fix: "lower_resolution"},
 		{Fix: "mixed_precision", Title: "Turn on mixed precision (16 bit)", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
 	},
@@ -48,7 +48,7 @@ var StableBaselines = program.Program{
 	Work: "science", Edits: "code", Language: "python",
 	Proofs: []string{"stable_baselines3/", "stable_baselines3", "sb3_contrib/"},
 	Steps: spelling{
-		"lower_batch_size": say("PPO and A2C: halve `batch_size`, `n_steps` or the number of environments. DQN, SAC and TD3: halve `batch_size`; in system memory (RAM) `buffer_size` decides."),
+		"lower_batch_size": say("PPO and A2C: halve `batch_size`, `n_steps` or the number of environments. DQN, SAC and TD3: halve `batch_size`; for system RAM lower `buffer_size`."),
 	},
 	Cards: baselinesCards,
 }
@@ -70,39 +70,39 @@ func replay(c *ledger.Case) map[string]string {
 
 // smallObservations is the cure of every buffer.
 var smallObservations = cause.Cure{
-	Fix: "lower_resolution", Title: "Shrink the observations", Kind: "text", Text: "Make images grey and smaller in the environment, such as 84 x 84 (`WarpFrame` in stable_baselines3.common.atari_wrappers): three colours need three times as much, half the width and height a quarter.", Cost: "Detail.",
+	Fix: "lower_resolution", Title: "Shrink the observations", Kind: "text", Text: "Make images gray and smaller in the environment, for example 84 x 84 (`WarpFrame` in stable_baselines3.common.atari_wrappers). Gray takes a third of colour, half the width and height a quarter.", Cost: "Detail.",
 }
 
 var baselinesCards = []cause.Card{{
 	ID: "stable-baselines3/buffer-made-anew", Kinds: ramGone, Said: []string{"rollout_buffer.reset()"}, Unsaid: []string{"on_policy_algorithm.py", "in _setup_model"}, Figures: replay,
-	Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "could not make its rollout buffer: {asked} of system memory (RAM)",
-	Means: "A script itself makes the rollout buffer anew (`rollout_buffer.reset()`), as long as its `buffer_size` is then: [[{rows} steps, {asked} in one array. ]]Such scripts take the length of an episode for it, which is huge where somebody only plays or watches.",
-	Not:   "More RAM, a page file: the length is a setting.",
+	Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "could not allocate its rollout buffer: {asked} of system memory (RAM)",
+	Means: "The script recreates the rollout buffer itself (`rollout_buffer.reset()`)[[, with {rows} steps in one array]]. Such scripts often use the episode length for it, which is huge if you only play or watch.",
+	Not:   "More RAM, a page file: the buffer's length is just a setting.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "To use a trained model: leave the buffer as it is", Told: "`model.predict` needs none. Remove the lines that set `model.n_steps` and `model.rollout_buffer` and call `reset()`, or make it small:", Kind: "python", Text: "model.n_steps = model.rollout_buffer.buffer_size = 128   # before model.rollout_buffer.reset()", Cost: "None: only training fills it."},
-		{Fix: "lower_batch_size", Title: "To train on: a shorter rollout", Told: "Set both to a few thousand steps at most, and let episodes go over several rollouts. Half of the steps is half of the buffer.", Cost: "Noisier updates."},
-		{Fix: "upgrade_version", Title: "If the script is not yours: take its newest version", Told: "`git pull` in its folder.", Cost: "Free."},
+		{Fix: "fix_shape", Title: "If you only run a trained model: do not touch the buffer", Told: "`model.predict` needs none. Remove the lines that set `model.n_steps` and `model.rollout_buffer` and call `reset()`, or make it small:", Kind: "python", Text: "model.n_steps = model.rollout_buffer.buffer_size = 128   # before model.rollout_buffer.reset()", Cost: "None: only training fills it."},
+		{Fix: "lower_batch_size", Title: "If you train: use a shorter rollout", Told: "Set both to a few thousand steps at most. An episode may span several rollouts.", Cost: "Noisier updates."},
+		{Fix: "upgrade_version", Title: "If the script is not yours: update it", Told: "Run `git pull` in its folder.", Cost: "Free."},
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "https://github.com/PWhiddy/PokemonRedExperiments/issues/6"},
 }, {
 	ID: "stable-baselines3/rollout-buffer", Kinds: ramGone, Said: []string{"on_policy_algorithm.py", "rollout_buffer"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its rollout buffer in system memory (RAM)",
-	Means: "PPO and A2C keep the observations of one rollout in RAM: n_steps x environments x the numbers of an observation x 4 bytes (from 2.7.1 on 1 byte for images). Each environment of a SubprocVecEnv is also a process with its own memory.",
-	Not:   "PPO's or A2C's `buffer_size`: they take n_steps.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not allocate its rollout buffer in system memory (RAM)",
+	Means: "PPO and A2C keep one rollout in RAM: `n_steps` x environments x observation size x 4 bytes (since 2.7.1 1 byte for images). Each environment of a SubprocVecEnv is also a process with its own memory.",
+	Not:   "`buffer_size`: PPO and A2C use `n_steps` instead.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower n_steps or the number of environments", Told: "Half of either is half of the buffer; fewer environments also mean fewer processes. Where the model is made:", Kind: "python", Text: "model = PPO(\"CnnPolicy\", env, n_steps=256)   # half of yours (PPO's default: 2048), with your other arguments", Cost: "Noisier updates; fewer environments are slower."},
+		{Fix: "lower_batch_size", Title: "Lower n_steps or the number of environments", Told: "Half of either halves the buffer. Where you create the model:", Kind: "python", Text: "model = PPO(\"CnnPolicy\", env, n_steps=256)   # half of yours (PPO's default: 2048), with your other arguments", Cost: "Noisier updates; fewer environments are slower."},
 		smallObservations,
-		{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file or swap", Told: "A browser, a game, an old python process. On Windows: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory.", Cost: "Free; slow while it is used."},
+		{Fix: "close_other_apps", Title: "Close other programs, enlarge the page file or swap", Told: "Close browser, games and old python processes. Windows page file: Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory, Change.", Cost: "Free; slow while in use."},
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/ppo/ppo.py", "stable-baselines3/docs/misc/changelog.md"},
 }, {
 	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"}, Unsaid: []string{"on_policy_algorithm.py", "rollout_buffer"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in system memory (RAM)", Figures: replay,
-	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, need {asked}]]. There are two such arrays, for the observations and the next observations.",
-	Not:   "A smaller batch_size or a larger graphics card: the buffer is in system memory (RAM).",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not allocate its replay buffer in system memory (RAM)", Figures: replay,
+	Means: "DQN, SAC and TD3 allocate the whole replay buffer at the start: `buffer_size` x the bytes of an observation, in RAM[[. {rows} steps need {asked}]]. By default there are two such arrays, for observations and next observations.",
+	Not:   "A smaller `batch_size` or a larger GPU: the buffer is in system RAM.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower buffer_size", Told: "[[100,000 steps need {smaller}, twice. ]]With your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
-		{Fix: "stream_dataset", Title: "Keep each frame once (optimize_memory_usage)", Told: "It halves the buffer. Add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
+		{Fix: "lower_batch_size", Title: "Lower buffer_size", Told: "[[100,000 steps need twice {smaller}. ]]With your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner."},
+		{Fix: "stream_dataset", Title: "Store each observation once (optimize_memory_usage)", Told: "It halves the buffer. Add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut off by a time limit count as finished."},
 		smallObservations,
 	},
 	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/common/off_policy_algorithm.py"},

@@ -48,7 +48,7 @@ var Verl = program.Program{
 		"offload_optimizer":            say("Add `actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True`."),
 		"gradient_checkpointing":       say("Add `actor_rollout_ref.model.enable_gradient_checkpointing=True`."),
 		"lower_context":                say("Lower `data.max_response_length` and `data.max_prompt_length`."),
-		"shard_training":               say("Use more cards (`trainer.n_gpus_per_node`), and `actor_rollout_ref.rollout.tensor_model_parallel_size=2` so that each engine holds half of the model."),
+		"shard_training":               say("Use more GPUs (`trainer.n_gpus_per_node`), and `actor_rollout_ref.rollout.tensor_model_parallel_size=2` so that each GPU holds half of an engine's weights."),
 		"use_lora":                     say("Train with LoRA: `actor_rollout_ref.model.lora_rank=32`."),
 	},
 	Like:  []*program.Program{&Reinforced, &LanguageModels},
@@ -65,7 +65,7 @@ var OpenRLHF = program.Program{
 	Proofs: []string{"(LLMRayActor pid=", "(PolicyModelActor pid=", "(ReferenceModelActor pid=", "(RewardModelActor pid=", "(CriticModelActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Set `--vllm.gpu_memory_utilization 0.5` with `--vllm.enable_sleep` (older releases: `--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep`)."),
-		"raise_gpu_memory_utilization": say("Raise `--vllm.gpu_memory_utilization` (older releases: `--vllm_gpu_memory_utilization`) by 0.1, as far as the trainer on the same card allows."),
+		"raise_gpu_memory_utilization": say("Raise `--vllm.gpu_memory_utilization` (older releases: `--vllm_gpu_memory_utilization`) by 0.1, as far as the trainer on the same GPU allows."),
 		"lower_batch_size":             say("Set `--train.micro_batch_size 1 --rollout.micro_batch_size 1` (older releases: `--micro_train_batch_size 1 --micro_rollout_batch_size 1`)."),
 		"offload_optimizer":            say("Add `--ds.adam_offload` (older releases: `--adam_offload`), and `--ref.offload` for the reference model."),
 		"gradient_checkpointing":       say("Add `--actor.gradient_checkpointing_enable` (older releases: `--gradient_checkpointing`)."),

@@ -14,7 +14,7 @@ import (
 
 // rebuilt compiles the extensions anew for the card that is there.
 var rebuilt = cause.Cure{
-	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "On the machine that trains, in the folder that has `submodules`; delete `build` in both submodules first. Replace 8.6 by your card's: 7.0 V100, 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
+	Fix: "upgrade_version", Title: "Rebuild the extensions for this card", Told: "Run it on the training machine, in the folder that has `submodules`, after deleting `build` in both submodules. Replace 8.6 by your GPU's number: 7.0 V100, 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
 	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6   # Windows: set TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
 }
 
@@ -37,10 +37,10 @@ func grown(c *ledger.Case) map[string]string {
 	}
 	if n := ledger.Requested(c) / (45 * 4); n > 300_000 && c.Near("densify_and_split", "densify_and_clone", "densify_and_prune") && ledger.NeverFits(c) == "" {
 		// While Gaussians are added or pruned, the largest piece is their colour.
-		out["millions"], out["now"] = "", fmt.Sprintf("%s would be the colour (45 values) of %.1f million Gaussians, which take %s with gradient and Adam.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
+		out["millions"], out["now"] = "", fmt.Sprintf("%s would be the colour (45 values) of %.1f million Gaussians, which take %s in all.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
 	}
 	if unusedReserve(c) {
-		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds is unused but in pieces, none large enough for %s: each densification makes all tensors again in another size.", c.Slack, c.Asked)
+		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds is unused but in pieces too small for %s: each densification creates all tensors again in another size.", c.Slack, c.Asked)
 	}
 	return out
 }
@@ -59,36 +59,36 @@ func counted(c *ledger.Case) map[string]string {
 	return out
 }
 
-var fewerImages = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Leave out blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."}
+var fewerImages = cause.Cure{Fix: "lower_batch_size", Title: "Use fewer images", Kind: "text", Text: "Remove blurred and nearly identical images, or split a large scene into parts.", Cost: "Gaps where images are missing."}
 
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the images, before training began", Figures: filled,
-		Means:   "All training images are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060; 500 of them are 9.5 GiB.[[ {mine} of {full} is this program's own.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while loading the images, before training began", Figures: filled,
+		Means:   "By default all training images are loaded onto the GPU at the start, in 32 bit: width x height x 12 bytes. 500 images of 1600 x 1060 take 9.5 GiB.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
 	{
 		ID: "gaussian-splatting/raster-absurd", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rasterize_gaussians", "_RasterizeGaussians", "diff_gaussian_rasterization/__init__.py", "diff_gaussian_rasterization"},
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
-		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that this count is wrong. Usually the kernel did not run, because the extension was compiled for another card or CUDA version. Less often, poses are broken or Gaussians cover every tile.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {size}: the rasteriser computed a nonsense size", Figures: absurd,
+		Means: "The rasteriser sizes a buffer by a count that its own CUDA kernel computes, and that count is wrong. Usually the kernel did not run, because the extension was compiled for another GPU or CUDA version. Less often, camera poses are broken or Gaussians cover every tile.",
 		Not:   "Smaller images or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
 			rebuilt,
-			{Fix: "fix_shape", Title: "If it stays: check the inputs, and run with --debug", Told: "NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres). `--debug` of graphdeco's train.py (elsewhere `debug=True` in the rasteriser's settings) stops at the kernel that fails.", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
-			{Fix: "restart_session", Title: "Compare the CUDA versions and the card", Told: "The compiler's CUDA version must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must contain the card's capability when the extension is built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
+			{Fix: "fix_shape", Title: "If that does not help: check the inputs, run with --debug", Told: "NaN or huge values mean diverged training, wrong poses or a wrong unit. `--debug` of graphdeco's train.py (elsewhere `debug=True` in the rasteriser's settings) stops at the failing kernel.", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
+			{Fix: "restart_session", Title: "Compare the CUDA versions", Told: "`nvcc` must have the CUDA version that PyTorch was built with:", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
 	{
 		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not put the point cloud on the card, before training began",
-		Means: "It failed where distances between the points of the cloud are computed (simple-knn), which needs a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError. Two reasons are usual: the extension was built for another card or CUDA version, or the images, loaded just before, already fill this card.",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "failed in simple-knn on the point cloud, before training began",
+		Means: "simple-knn computes distances between the points of the cloud, which normally takes only a few MB of GPU memory. Usual reasons: the extension was built for another GPU or CUDA version, or the images loaded just before already fill the GPU.",
 		Not:   "Fewer iterations, other densification settings: training had not begun.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See how full the card is when it fails", Told: "Nearly empty: rebuild the extensions. Nearly full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
+			{Fix: "kill_stale_process", Title: "See how full the GPU is when it fails", Told: "Nearly empty: rebuild the extensions. Full with your images: `--data_device cpu`, or `-r 2`. Full before you start: end old runs of yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
 			rebuilt,
 			{Fix: "lower_resolution"},
 		},
@@ -96,21 +96,21 @@ var splatCards = []cause.Card{
 	},
 	{
 		ID: "gaussian-splatting/statistics", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"add_densification_stats", "max_radii2D[", "xyz_gradient_accum"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }, Figures: counted,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
-		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, and the scene is not too large. Usually the rasteriser and the Python code are of different versions, or the rasteriser was compiled for another CUDA version or card.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} in a line that needs only a few numbers per Gaussian",
+		Means: "That would be enough for {million} million Gaussians[[, and there are {points} points]]. So a mask or a count is wrong; the scene is not too large. Usually the rasteriser and the Python code have different versions, or the rasteriser was compiled for another GPU or CUDA version.",
 		Not:   "Smaller images, `--data_device cpu` or a bigger card: the size is not a real need.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the mask before the failing call", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "One boolean for each Gaussian is right; indices, or a sum above their number, are wrong. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
+			{Fix: "fix_shape", Title: "Print the mask before the failing call", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "It should have one boolean per Gaussian. Indices, or a sum above their number, are wrong.", Cost: "A minute."},
 			{Fix: rebuilt.Fix, Title: "Rebuild the extensions from the same checkout as the code", Told: "First `git submodule update --init --recursive`. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
 		},
 		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "gaussian-splatting/train.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/587"},
 	},
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory: too many Gaussians, or too large images", Figures: grown,
-		Means: "[[{pieces} ]]In training, Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million Gaussians at most, less what the images take.]]",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory: too many Gaussians, or too large images", Figures: grown,
+		Means: "[[{pieces} ]]Training adds Gaussians until step 15,000 (`--densify_until_iter`). Each takes about 0.9 KiB with gradient and Adam state, and more while rendering.[[ {now}]][[ The memory in use would fit at most {millions} million Gaussians, less what the images take.]]",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments: it makes the unused pieces usable", Cost: "none"},
+			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments (against fragmentation)", Cost: "none"},
 			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "use_smaller_model"},
 			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
@@ -122,40 +122,40 @@ var splatCards = []cause.Card{
 var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training images", Figures: filled,
-		Means:   "splatfacto keeps all training images on the card: width x height x 3 bytes each, 6 MB at 1920 x 1080, and four times that in 32 bit (early releases, and methods that leave `cache-images-type` at float32). With more than 500 images it keeps them in RAM by itself.[[ {mine} of {full} is this program's own.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while caching the training images", Figures: filled,
+		Means:   "splatfacto keeps all training images on the GPU: 6 MB each at 1920 x 1080, and four times that with `cache-images-type` float32. Newer releases keep more than 500 images in RAM.",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py", "nerfstudio/nerfstudio/configs/method_configs.py"},
 	},
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out while rendering a whole image, not in training",
-		Means: "It failed while a whole image was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are processed in chunks; the size of a chunk decides.",
-		Not:   "train-num-rays-per-batch: rendering does not read it.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory while rendering a whole image, not in training",
+		Means: "It failed while rendering for evaluation, the viewer or a video, not in a training step. NeRF models render rays in chunks, and the chunk size decides.",
+		Not:   "`train-num-rays-per-batch`: it only affects training.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the rays per chunk (eval-num-rays-per-chunk)", Kind: "text", Text: "Add `--pipeline.model.eval-num-rays-per-chunk 4096`, then 2048. A splat has no chunks: render at a lower resolution.", Cost: "Slower."},
-			{Fix: "lower_resolution", Title: "Lower the viewer's resolution, or skip evaluation", Kind: "text", Text: "In the viewer lower Max Res. To skip evaluation of all images: `--steps-per-eval-all-images 1000000`.", Cost: "No metrics in between."},
+			{Fix: "lower_batch_size", Title: "Lower the rays per chunk (eval-num-rays-per-chunk)", Kind: "text", Text: "Add `--pipeline.model.eval-num-rays-per-chunk 4096`, then 2048. splatfacto has no chunks: render at a lower resolution.", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "Lower the viewer's resolution, or skip evaluation", Kind: "text", Text: "Lower Max Res in the viewer. To skip evaluating all images: `--steps-per-eval-all-images 1000000`.", Cost: "No metrics in between."},
 		},
 		Sources: []string{"nerfstudio/nerfstudio/models/base_model.py"},
 	},
 	stepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
-		"nerfacto: rays x samples decide, from the first step on. splatfacto: the number of Gaussians grows until `stop-split-at`, and memory grows with it.",
+		"nerfacto: memory depends on rays x samples, from the first step on. splatfacto: the number of Gaussians grows until `stop-split-at`, and memory with it.",
 		"", "nerfstudio/nerfstudio/models/splatfacto.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var ganCards = []cause.Card{
 	stepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
-		"`--batch` is divided by the cards, and all of that share goes through at once unless `--batch-gpu` (StyleGAN3) says less. The regularisation steps need more than the others.",
-		"--workers: they use system memory (RAM).", "stylegan3/train.py",
+		"`--batch` is split over the GPUs, and each share is processed at once unless `--batch-gpu` (StyleGAN3) is lower. The regularisation steps need more than the others.",
+		"`--workers`: they use system RAM.", "stylegan3/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var fastaiCards = []cause.Card{
 	stepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
-		"bs x image size squared decides (bs is 64 by default), and training needs more after unfreeze(). In a notebook the failed cell keeps its tensors, so smaller batches can fail too until the kernel is restarted.",
-		"`torch.cuda.empty_cache()` in the next cell: the traceback still holds the tensors.", "fastai/fastai/callback/fp16.py",
-		cause.Cure{Fix: "restart_session", Title: "Lower bs; in a notebook restart the kernel first", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The session is lost; slower."},
+		"Memory grows with the batch size (`bs`, default 64), the square of the image size, and after `unfreeze()`. In a notebook the failed cell keeps its tensors, so smaller batches can fail too until you restart the kernel.",
+		"`torch.cuda.empty_cache()` in the next cell: the error still holds the tensors.", "fastai/fastai/callback/fp16.py",
+		cause.Cure{Fix: "restart_session", Title: "Lower the batch size (bs); in a notebook restart the kernel first", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The kernel's variables are lost; slower."},
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
 }

@@ -20,10 +20,10 @@ func joint(c *ledger.Case) map[string]string {
 var nemoCards = []cause.Card{
 	{
 		ID: "nemo/transducer", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"modules/rnnt.py", "RNNTJoint", "joint_after_projection", "rnnt_loss", "losses/rnnt"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of graphics memory in the transducer's joint network", Figures: joint,
-		Means: "The joint computes a score for every frame x every text position x every word piece, usually the largest tensor: samples x time x text x vocabulary x 4 bytes.[[ {asked} would be {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With fuse_loss_wer it works on fused_batch_size samples at a time (4 in most recipes, 16 in older ones), otherwise on the whole batch. The longest recordings decide.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory in the transducer's joint network", Figures: joint,
+		Means: "The joint network scores every audio frame x text position x word piece, usually the largest tensor.[[ {asked} fits {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With `fuse_loss_wer` it processes `fused_batch_size` samples at a time, otherwise the whole batch. The longest recordings decide.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=2` to the command (then 1); the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
+			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=2` to your command, then try 1. The encoder's batch size stays the same.", Cost: "Slower steps; same result."},
 			{Fix: "lower_context"},
 			{Fix: "mixed_precision"},
 		},
@@ -31,24 +31,24 @@ var nemoCards = []cause.Card{
 	},
 	{
 		ID: "nemo/transcribe", Kinds: refused, Said: []string{"in transcribe", "transcribe_speech.py", "_transcribe_forward"},
-		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory while transcribing",
-		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card even at batch 1.",
+		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory while transcribing",
+		Means: "Most models attend over the whole recording: twice the length takes four times the memory. Ten minutes or more may not fit on a 12 GB GPU even at batch size 1.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Use local attention", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Little quality; Conformer and FastConformer models only."},
-			{Fix: "lower_batch_size", Title: "Transcribe in chunks", Kind: "text", Text: "Use the scripts of examples/asr/asr_chunked_inference, or cut the file at pauses into pieces of some minutes. With several files pass `batch_size=1` first.", Cost: "Words at the cuts may suffer."},
+			{Fix: "lower_context", Title: "Use local attention", Kind: "python", Text: "model.change_attention_model(\"rel_pos_local_attn\", [128, 128])\nmodel.change_subsampling_conv_chunking_factor(1)", Cost: "Little accuracy; Conformer and FastConformer models only."},
+			{Fix: "lower_batch_size", Title: "Transcribe in chunks", Kind: "text", Text: "With several files first pass `batch_size=1`. For long files use the scripts in examples/asr/asr_chunked_inference, or cut them at pauses into parts of a few minutes.", Cost: "Words at the cuts may suffer."},
 		},
 		Sources: []string{"NeMo/examples/asr/asr_chunked_inference", "NeMo/docs/source/asr/results.rst"},
 	},
 	stepCard("nemo/step", []string{"nemo/collections/"},
-		"The samples of a batch are padded to the longest one, so a single long sample decides, and it can come at any step.",
-		"num_workers: workers use system memory (RAM).", "NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml",
+		"All samples in a batch are padded to the longest one. So a single long recording is enough, at any step.",
+		"`num_workers`: workers use system RAM.", "NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
 var espnetCards = []cause.Card{
 	stepCard("espnet/step", []string{"espnet2/train/trainer.py", "espnet/asr/pytorch_backend", "espnet2/tasks/"},
-		"`batch_bins` caps the elements of a batch, but a single utterance that is longer still goes in alone, and attention grows with its length squared.",
-		"`batch_size`, where batch_type is numel or length: `batch_bins` decides there.", "https://github.com/espnet/espnet/issues/2798",
+		"`batch_bins` limits the size of a batch, but a single longer utterance still goes in alone. Attention grows with the square of its length.",
+		"`batch_size`, if `batch_type` is numel or length: `batch_bins` decides then.", "https://github.com/espnet/espnet/issues/2798",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
@@ -56,9 +56,9 @@ var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
-		Means: "{then}[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do little harm. Many do: it is usually the batches with the longest samples that are lost. `--max-tokens` is the batch of one card, padding included (audio: samples or feature frames).",
+		Means: "{then} A few per epoch do little harm. Many do, as the longest samples are usually the ones lost. `--max-tokens` is the batch size per GPU, padding included (audio: samples or feature frames).",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq`.", Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq` accordingly.", Cost: "Slower; same result."},
 			{Fix: "mixed_precision"},
 			{Fix: "lower_context", Title: "Skip or cut the longest samples"},
 		},
@@ -66,21 +66,21 @@ var fairseqCards = []cause.Card{
 	},
 	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a batch of --max-tokens",
-		Means:   "A batch did not fit. fairseq prints a table for every card, then tries to skip the batch and continue. \"CUDA OOMs\" in the table counts how often this has happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch of one card, padding included (audio: samples or feature frames).",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on one batch",
+		Means:   "A batch did not fit. fairseq prints a memory table, then usually tries to skip the batch. \"CUDA OOMs\" in the table counts how often this happened: a few are harmless, many lose the longest samples of every epoch. `--max-tokens` is the batch size per GPU, padding included.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "mixed_precision"}, {Fix: "lower_context"}},
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
 	stepCard("fairseq/step", []string{"fairseq/trainer.py", "fairseq/tasks/", "fairseq_cli/train.py"},
-		"`--max-tokens` is the batch of one card, padding included; a large dictionary makes the output layer large as well.",
-		"More cards: each gets `--max-tokens` of its own.", "https://github.com/facebookresearch/fairseq/issues/1191",
+		"`--max-tokens` is the batch size per GPU, padding included. A large dictionary makes the output layer large as well.",
+		"More GPUs: each gets its own `--max-tokens`.", "https://github.com/facebookresearch/fairseq/issues/1191",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }
 
 // skipped says whether the run went on: a traceback behind the message says not.
 func skipped(c *ledger.Case) map[string]string {
 	if n := len(c.Facts.Code); n > 0 && c.Facts.Code[n-1].Line > c.Failure.EndLine {
-		return map[string]string{"skipped": "left out a batch that did not fit the card, and ended", "then": "fairseq left that batch out, but did not go on: a traceback follows. With several cards the others wait for the gradients of the one that left its batch out."}
+		return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and ended", "then": "fairseq skipped that batch but did not go on: a traceback follows. With several GPUs the others wait for the one that skipped its batch."}
 	}
-	return map[string]string{"skipped": "skipped a batch that did not fit the card, and continued", "then": "This is a warning: fairseq left that batch out and continues."}
+	return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and continued", "then": "This is a warning: fairseq skipped that batch and continues."}
 }

@@ -33,8 +33,8 @@ var NeMo = program.Program{
 	Sources: program.Sources{"NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml": "model.train_ds.batch_size model.train_ds.max_duration model.joint.fused_batch_size trainer.precision trainer.accumulate_grad_batches", "NeMo/docs/source/asr/datasets.rst": "model.train_ds.batch_duration"},
 	Proofs:  []string{"nemo/collections/", "nemo/core/", "[NeMo W ", "[NeMo I ", "[NeMo E "},
 	Steps: spelling{
-		"lower_batch_size":  say("Halve `model.train_ds.batch_size` and double `trainer.accumulate_grad_batches` in the command; if it fails in validation, halve `model.validation_ds.batch_size`. With Lhotse `model.train_ds.batch_duration` is the batch, in seconds. For transducers a lower `model.joint.fused_batch_size` (2, then 1) saves most."),
-		"lower_context":     say("Lower `model.train_ds.max_duration` (seconds): longer utterances are left out. To transcribe, cut long files, or use the scripts of examples/asr/asr_chunked_inference."),
+		"lower_batch_size":  say("Halve `model.train_ds.batch_size` and double `trainer.accumulate_grad_batches`. With Lhotse halve `model.train_ds.batch_duration` (seconds). If it fails in validation, halve `model.validation_ds.batch_size`. For transducers lower `model.joint.fused_batch_size` to 2, then 1."),
+		"lower_context":     say("Training: lower `model.train_ds.max_duration` (seconds), so that longer recordings are left out. Transcribing: cut long files, or use the scripts in examples/asr/asr_chunked_inference."),
 		"mixed_precision":   say("Add `trainer.precision=bf16-mixed` (older releases: 16)."),
 		"lower_num_workers": say("Add `model.train_ds.num_workers=2`."),
 	},
@@ -50,9 +50,9 @@ var ESPnet = program.Program{
 	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
 	Steps: spelling{
 		"lower_batch_size":  say("Halve `batch_bins` in the training config and double `accum_grad`. ESPnet 1: `batch-bins` or `batch-size`, and `accum-grad`."),
-		"lower_context":     say("Leave out long utterances: `--max_wav_duration 15` of asr.sh (default 20; a new stage 4 is needed), or split them. ESPnet 1: a lower `--maxframes` of remove_longshortdata.sh in run.sh."),
+		"lower_context":     say("Leave out long utterances: `--max_wav_duration 15` of asr.sh (default 20), then run stage 4 again. ESPnet 1: lower `--maxframes` of remove_longshortdata.sh in run.sh."),
 		"mixed_precision":   config("use_amp: true"),
-		"lower_num_workers": say("ESPnet 2: `num_workers: 0` in the training config, to see what one process needs. ESPnet 1: `--n-iter-processes 0`, its default."),
+		"lower_num_workers": say("ESPnet 2: `num_workers: 0` in the training config. ESPnet 1: `--n-iter-processes 0`, its default."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Halve batch_bins, double accum_grad"},
 	Like:   []*program.Program{&DataAside, &Speech},
@@ -78,8 +78,8 @@ var Fairseq = program.Program{
 			}
 			return []step.Step{{Kind: "text", Text: "Set `--max-tokens " + n + "` and double `--update-freq`; if it fails in validation, add `--max-tokens-valid " + n + "`."}}
 		},
-		"lower_context":          say("Add `--skip-invalid-size-inputs-valid-test` with a lower `--max-source-positions` and `--max-target-positions`: samples that are longer are skipped."),
-		"mixed_precision":        say("Add `--fp16`, or `--memory-efficient-fp16`, which also keeps no 32-bit copy of the weights."),
+		"lower_context":          say("Add `--skip-invalid-size-inputs-valid-test` with a lower `--max-source-positions` and `--max-target-positions`: longer samples are then skipped."),
+		"mixed_precision":        say("Add `--fp16`, or `--memory-efficient-fp16`, which also saves the 32-bit copy of the weights."),
 		"gradient_checkpointing": say("Add `--checkpoint-activations` (Transformer models; 0.9 does not have it)."),
 		"lower_num_workers":      say("Add `--num-workers 1`."),
 	},

@@ -37,14 +37,14 @@ func stepCard(id string, said []string, means, not, source string, cures ...caus
 	}
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ordinary,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory[[ {while}]][[: it fills the {full} card by itself]]", Figures: filled,
-		Means: means + "[[ {spilled}]][[ Of {full}, {mine} is this program's own ({mine%}): closing others gains little.]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory[[ {while}]]", Figures: filled,
+		Means: means + "[[ {spilled}]][[ It fills the {full} GPU by itself, so closing other programs gains little.]]",
 		Not:   not, Later: later, Cures: cures, Sources: []string{source},
 	}
 }
 
 // keptLater is what it was if a smaller step only puts the end off.
-const keptLater = "If it runs and fails some epochs later, tensors are kept from step to step: add up `loss.item()` instead of `loss`, and move outputs to the CPU."
+const keptLater = "If it fails again some epochs later, tensors pile up: add up `loss.item()` instead of `loss`, and move outputs to the CPU."
 
 // filled are figures for sentences: the card's size where this program fills it,
 // and what others hold where that is much.
@@ -55,7 +55,7 @@ func filled(c *ledger.Case) map[string]string {
 	}
 	switch {
 	case c.Total.Has() && c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50:
-		out["spilled"] = c.Mine.String() + " on a card of " + c.Total.String() + ": the driver (Windows, as a rule) had moved the rest to RAM, which is many times slower. So far more than the last piece is lacking: begin with a quarter of the batch."
+		out["spilled"] = "It holds " + c.Mine.String() + " on a GPU with " + c.Total.String() + ", so the driver (usually on Windows) had already moved the rest to slow system RAM. Start with a quarter of the batch size."
 	case ledger.FillsAlone(c) && c.Total.Has():
 		out["full"] = c.Total.String()
 	}
@@ -67,8 +67,8 @@ func filled(c *ledger.Case) map[string]string {
 
 // freeOthers is what to do about others where they hold much.
 var freeOthers = cause.Cure{
-	Fix: "kill_stale_process", Title: "Free the {outside} that others hold", If: ledger.Crowded,
-	Told: "End an old run of yours by its PID (`kill PID`). If the process is somebody else's, use another card: put `CUDA_VISIBLE_DEVICES=1` in front of your command. It may not be enough alone.",
+	Fix: "kill_stale_process", Title: "Free the {outside} held by other programs", If: ledger.Crowded,
+	Told: "End an old run of yours with `kill PID`. If the process is somebody else's, use another GPU: put `CUDA_VISIBLE_DEVICES=1` in front of your command. This alone may not be enough.",
 	Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
 }
 
@@ -77,71 +77,71 @@ var retried = []fact.Kind{fact.TorchRetry}
 var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/retry-masks", Kinds: retried, If: retriedOf("sem_seg_postprocess", "semantic_inference", "panoptic_inference", "instance_inference"),
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and continued on the CPU: a warning, not a crash",
-		Means: "It was scaling the mask scores up to the size of the ORIGINAL image: queries or classes x height x width x 4 bytes. 250 queries of an image of 3000 x 4000 are 11.2 GiB. That did not fit on the card, so Detectron2 computed it in RAM: slower, the same result. If the program ended after this line, RAM ran out (\"Killed\") or a later step failed on the card; the line does not show which.",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory and continued on the CPU: a warning, not a crash",
+		Means: "It scaled mask scores up to the size of the ORIGINAL image. 250 queries on a 3000 x 4000 image take 11.2 GiB. That did not fit on the GPU, so it ran on the CPU: slower, same result. If the program then ended, either RAM ran out (\"Killed\") or a later step failed on the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the side is a quarter of the memory. Scale the label map up again with INTER_NEAREST if you need the old size.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
-			{Fix: "lower_batch_size", Title: "Turn off panoptic and instance output", Told: "Then the scores of the classes are scaled up instead of those of all queries. For Mask2Former, at the end of the command; OneFormer has MODEL.TEST in place of MODEL.MASK_FORMER.TEST.", Kind: "text", Text: "`MODEL.MASK_FORMER.TEST.PANOPTIC_ON False MODEL.MASK_FORMER.TEST.INSTANCE_ON False`", Cost: "Only the semantic map is left."},
-			{Fix: "add_swap", Title: "If the program ended: check whether RAM ran out", Told: "\"Killed process\" in the output means RAM: process one image at a time, or add swap. `nvidia-smi` shows what else is on the card.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|out of memory' | tail; free -h", Cost: "A look is free."},
+			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the width and height takes a quarter of the memory. Scale the label map back up with INTER_NEAREST if needed.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you pass to the predictor", Cost: "Coarser edges."},
+			{Fix: "lower_batch_size", Title: "Turn off panoptic and instance output", Told: "Then it scales up scores per class instead of per query. Mask2Former: add at the end of the command (OneFormer: `MODEL.TEST` in place of `MODEL.MASK_FORMER.TEST`):", Kind: "text", Text: "`MODEL.MASK_FORMER.TEST.PANOPTIC_ON False MODEL.MASK_FORMER.TEST.INSTANCE_ON False`", Cost: "You get the semantic map only."},
+			{Fix: "add_swap", Title: "If the program ended: check whether RAM ran out", Told: "\"Killed process\" in the output means yes: process one image at a time, or add swap.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|out of memory' | tail; free -h", Cost: "Free to check."},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "Mask2Former/mask2former/maskformer_model.py", "OneFormer/oneformer/oneformer_model.py", "https://github.com/SHI-Labs/OneFormer/issues/50"},
 	},
 	{
 		ID: "detectron2/retry-match", Kinds: retried, If: retriedOf("pairwise_iou", "matcher", "assign"),
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching boxes, and continued on the CPU: a warning, not a crash",
-		Means: "It was comparing the anchors with the objects of one image: all anchors x all objects. A crowded image made that too large for what was free, so it was computed in RAM: the same result, but much slower. Many such lines mean that training is slow and close to a real failure.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of GPU memory while matching boxes, and continued on the CPU: a warning, not a crash",
+		Means: "It compared all anchors with all objects of one image. An image with many objects made that too large for the free memory, so it ran on the CPU: same result, but much slower. Many such lines mean that training is slow and close to a real crash.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more for the matrix"},
-			{Fix: "lower_resolution", Title: "Train on random crops", Told: "A crop has fewer objects and fewer anchors.", Kind: "python", Text: "cfg.INPUT.CROP.ENABLED = True\ncfg.INPUT.CROP.SIZE = [0.6, 0.6]   # of height and width", Cost: "Objects on the edges are cut."},
+			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room"},
+			{Fix: "lower_resolution", Title: "Train on random crops", Told: "A crop has fewer objects and fewer anchors.", Kind: "python", Text: "cfg.INPUT.CROP.ENABLED = True\ncfg.INPUT.CROP.SIZE = [0.6, 0.6]   # of height and width", Cost: "Objects at the edges are cut."},
 			{Fix: "mixed_precision"},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "detectron2/detectron2/modeling/proposal_generator/rpn.py", "detectron2/detectron2/config/defaults.py"},
 	},
 	{
 		ID: "detectron2/retry", Kinds: retried, If: when.Root(fact.TorchRetry),
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and continued on the CPU: a warning, not a crash",
-		Means: "One function did not fit on the card, so its inputs were copied to RAM and it was computed there: the same result, much slower. The line does not say how much was lacking. If the program ended after it, a later step failed on the card, or RAM ran out (\"Killed\").",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory and continued on the CPU: a warning, not a crash",
+		Means: "One function did not fit on the GPU, so it ran on the CPU instead: same result, much slower. If the program then ended, a later step failed on the GPU, or RAM ran out (\"Killed\").",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Told: "End an old run of yours by its PID.", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
+			{Fix: "kill_stale_process", Title: "See what else uses the GPU", Told: "End an old run of yours with `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
 			{Fix: "lower_batch_size"}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "mmdetection/mmdet/utils/memory.py"},
 	},
 	{
 		ID: "detectron2/paste-masks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"paste_masks_in_image", "_do_paste_mask"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while pasting masks into the full-size image",
-		Means: "The network had finished. Detectron2 was pasting every mask into the ORIGINAL image: objects x height x width, a byte each for the result and up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels are 2.2 GiB. Large images and many detections cause it.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while pasting masks into the full-size image",
+		Means: "The network itself had finished. Detectron2 pastes every mask into the ORIGINAL image: objects x height x width bytes, plus up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels take 2.2 GiB.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the side is a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you give to the predictor", Cost: "Coarser edges."},
-			{Fix: "lower_batch_size", Title: "Keep fewer detections (DETECTIONS_PER_IMAGE)", Told: "Where the config is made:", Kind: "python", Text: "cfg.TEST.DETECTIONS_PER_IMAGE = 50             # default 100\ncfg.MODEL.ROI_HEADS.SCORE_THRESH_TEST = 0.5    # default 0.05", Cost: "The weakest detections are dropped."},
+			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the width and height takes a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you pass to the predictor", Cost: "Coarser edges."},
+			{Fix: "lower_batch_size", Title: "Keep fewer detections (DETECTIONS_PER_IMAGE)", Told: "Where you set up the config:", Kind: "python", Text: "cfg.TEST.DETECTIONS_PER_IMAGE = 50             # default 100\ncfg.MODEL.ROI_HEADS.SCORE_THRESH_TEST = 0.5    # default 0.05", Cost: "The weakest detections are dropped."},
 			{Fix: "cpu_offload", Title: "Paste the masks on the CPU", Told: "In detectron2/modeling/postprocessing.py, at the start of `detector_postprocess`: `results = results.to(\"cpu\")`.", Cost: "Somewhat slower; RAM for the masks."},
 		},
 		Sources: []string{"detectron2/detectron2/layers/mask_ops.py", "detectron2/detectron2/utils/memory.py", "detectron2/detectron2/config/defaults.py"},
 	},
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory although it had moved a function to the CPU", Figures: filled,
-		Means:   "The card had run out before: \"Attempting to copy inputs\" means that Detectron2 computes one function in RAM instead, most often the matching of boxes in a crowded image. Then a step that cannot move failed.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory, although it had moved one function to the CPU", Figures: filled,
+		Means:   "\"Attempting to copy inputs\" means that the GPU was full earlier and Detectron2 ran one function on the CPU, often the box matching for an image with many objects. Then a step failed that cannot move.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"}},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "https://github.com/facebookresearch/detectron2/issues/2595"}, Solved: 1,
 	},
 	{
 		ID: "detectron2/slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.SlackWouldDo, (*ledger.Case).Training, when.Not(ledger.Crowded)),
-		Cause: cause.Fragmentation, Weight: cause.Strong, Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means: "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. In most of Detectron2's configs images are resized to changing sizes (`MIN_SIZE_TRAIN` lists several), widths differ and so does the number of boxes, so each step asks for other pieces. {mine} of {total} is this program's own: a step as large as the largest is close to the limit anyway.",
+		Cause: cause.Fragmentation, Weight: cause.Strong, Headline: "ran out of memory while {slack} was reserved but unused (fragmentation)",
+		Means: "{slack} of PyTorch's reserved memory is unused, but split into blocks too small for {asked}. Most Detectron2 configs train on changing image sizes (`MIN_SIZE_TRAIN` lists several), so each step needs blocks of other sizes.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra)},
 			{Fix: "max_split_size", If: when.All(cures.SplitEra, when.Not(cures.NewerAllocator.If)), Title: "Set max_split_size_mb", Cost: "sometimes slower", Steps: cures.SplitSize},
-			{Fix: "lower_batch_size", Told: "Before the trainer is made; twice the `MAX_ITER` and `STEPS` for as many images.", Own: true},
-			{Fix: "lower_resolution", Title: "Use smaller images, of one size", Told: "It saves memory and leaves fewer pieces.", Kind: "python", Text: "cfg.INPUT.MIN_SIZE_TRAIN = (640,)   # the shorter side; the defaults go up to 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000", Cost: "small objects are found less well"},
-			{Fix: "use_smaller_model", Title: "Store fewer activations: freeze more, fewer proposals", Told: "For transfer learning:", Kind: "python", Text: "cfg.MODEL.BACKBONE.FREEZE_AT = 3                 # default 2\ncfg.MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE = 128   # default 512", Cost: "some accuracy"},
+			{Fix: "lower_batch_size", Told: "Set it before you create the trainer. For the same number of images double `MAX_ITER` and `STEPS`.", Own: true},
+			{Fix: "lower_resolution", Title: "Use smaller images of one size", Told: "It saves memory and fragments less.", Kind: "python", Text: "cfg.INPUT.MIN_SIZE_TRAIN = (640,)   # the shorter side; the defaults go up to 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000", Cost: "small objects are found less well"},
+			{Fix: "use_smaller_model", Title: "Freeze more layers, use fewer proposals", Told: "For fine-tuning:", Kind: "python", Text: "cfg.MODEL.BACKBONE.FREEZE_AT = 3                 # default 2\ncfg.MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE = 128   # default 512", Cost: "some accuracy"},
 			cures.NewerAllocator,
 		},
 		Sources: []string{"detectron2/detectron2/config/defaults.py", cures.AllocatorSource},
 	},
 	stepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/"},
-		"`SOLVER.IMS_PER_BATCH` (16 by default) is the batch of ALL cards together. Configs of the model zoo are made for eight cards; with one card it gets all 16 images.",
-		"NUM_WORKERS: workers use system memory (RAM).", "https://github.com/facebookresearch/detectron2/issues/987",
+		"`SOLVER.IMS_PER_BATCH` (default 16) counts ALL GPUs together. Model zoo configs are made for eight GPUs; a single GPU gets all 16 images.",
+		"`NUM_WORKERS`: workers use system RAM.", "https://github.com/facebookresearch/detectron2/issues/987",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
@@ -152,26 +152,26 @@ func retriedOf(names ...string) func(c *ledger.Case) bool {
 
 var timmCards = []cause.Card{
 	stepCard("timm/step", []string{"pytorch-image-models/", "in train_one_epoch"},
-		"`--batch-size` is 128 images for each card by default, in 32 bit without `--amp`. At 384 pixels a step needs about three times the memory of 224 pixels.",
-		"More cards: `--batch-size` counts for each card.", "pytorch-image-models/train.py",
+		"`--batch-size` defaults to 128 images per GPU, in 32 bit without `--amp`. Images of 384 pixels need about three times the memory of 224 pixels.",
+		"More GPUs: `--batch-size` is per GPU.", "pytorch-image-models/train.py",
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }
 
 var detrCards = []cause.Card{
 	{
 		ID: "detr/matcher", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"models/matcher.py", "torch.cdist(out_bbox", "linear_sum_assignment"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out while matching queries to objects", Figures: filled,
-		Means: "It failed in the matcher. Its cost matrix has the queries of the whole batch x the objects of the whole batch: twice the batch is four times the matrix, and one crowded image can be enough.[[ Besides, {outside} of the {total} is held outside this program.]]",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory while matching queries to objects", Figures: filled,
+		Means: "The matcher's cost matrix has all queries of the batch x all objects of the batch: twice the batch size takes four times the memory. One image with very many objects can be enough.[[ Something outside this program also holds {outside}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},
-			{Fix: "cpu_offload", Title: "Compute the matching costs on the CPU", Told: "In models/matcher.py, before the costs are computed; the assignment itself runs on the CPU anyway:", Kind: "python", Text: "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()", Cost: "Somewhat slower."},
-			{Fix: "lower_resolution", Title: "Cut crowded images into tiles", Told: "This lists the images with the most objects:", Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut."},
+			{Fix: "cpu_offload", Title: "Compute the matching costs on the CPU", Told: "Insert in models/matcher.py, before the costs are computed. The assignment itself runs on the CPU anyway:", Kind: "python", Text: "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()", Cost: "Somewhat slower."},
+			{Fix: "lower_resolution", Title: "Cut crowded images into tiles", Told: "This lists the images with the most objects:", Kind: "shell", Text: fullest, Cost: "Objects at the edges are cut."},
 			freeOthers,
 		},
 		Sources: []string{"detr/models/matcher.py"},
 	},
 	stepCard("detr/step", []string{"engine.py", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
-		"Images of up to 1333 pixels are padded to the largest of the batch, and the encoder attends over all positions, so the largest images decide. `--batch_size` counts for EACH card.",
+		"Images of up to 1333 pixels are padded to the largest in the batch, and the encoder attends over all positions. So the largest images decide. `--batch_size` is per GPU.",
 		"", "detr/datasets/coco.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}),
 }

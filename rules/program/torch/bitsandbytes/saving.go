@@ -13,13 +13,13 @@ import (
 var Saving = cause.Card{
 	ID: "pytorch/bitsandbytes-saving", Kinds: []fact.Kind{fact.TorchAlloc}, If: savingLayout,
 	Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-	Headline: "ran out of graphics memory while a checkpoint of the 8-bit model was saved",
-	Means:    "Training went through; saving failed. For a checkpoint bitsandbytes (0.38 to 0.39.0) puts each 8-bit weight back into its usual order, in a copy on the card that stays: in the end a second model at 8 bit, a byte for each parameter.[[ {mine} was in use when it failed.]]",
-	Not:      "max_split_size_mb: the copies need room, not another order.",
+	Headline: "ran out of GPU memory while saving a checkpoint of an 8-bit model",
+	Means:    "Saving failed, not training. bitsandbytes 0.38 to 0.39.0 copies every 8-bit weight on the GPU to save it, and keeps the copies: in the end a second model, one byte per parameter.",
+	Not:      "`max_split_size_mb`: the copies need real memory.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", Title: "Use bitsandbytes without that copy", Told: "0.39.1 is the first without it. Where that does not suit the CUDA that you have: 0.37.2, the last before it.", Kind: "shell", Text: "pip install -U \"bitsandbytes>=0.39.1\"", Cost: "minutes"},
-		{Fix: "load_in_4bit", Title: "Or load the model in 4 bit", Told: "Its layers are saved as they are: `load_in_4bit=True` in place of `load_in_8bit=True` (QLoRA; Transformers 4.30 and later).", Cost: "slight loss of quality"},
-		{Fix: "lower_batch_size", Title: "Or leave room for the copy", Told: "A smaller batch with more accumulation, and `torch.cuda.empty_cache()` before the save; as much as the model takes at 8 bit must be free then.", Cost: "slower"},
+		{Fix: "upgrade_version", Title: "Update bitsandbytes", Told: "0.39.1 is the first version without these copies. If it does not work with your CUDA, use 0.37.2, the last version before them.", Kind: "shell", Text: "pip install -U \"bitsandbytes>=0.39.1\"", Cost: "minutes"},
+		{Fix: "load_in_4bit", Title: "Or load the model in 4 bit", Told: "4-bit layers are not affected: `load_in_4bit=True` in place of `load_in_8bit=True` (transformers 4.30 and later).", Cost: "slight loss of quality"},
+		{Fix: "lower_batch_size", Title: "Or leave room for the copies", Told: "Use a smaller batch with more gradient accumulation, and call `torch.cuda.empty_cache()` before saving. As much as the 8-bit model takes must be free then.", Cost: "slower"},
 	},
 	Sources: []string{"bitsandbytes/bitsandbytes/nn/modules.py", "https://github.com/bitsandbytes-foundation/bitsandbytes/commit/f734076e", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/324"},
 }

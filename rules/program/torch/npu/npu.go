@@ -15,12 +15,12 @@ import (
 // Cards are about an NPU that is full.
 var Cards = []cause.Card{{
 	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
-	Headline: "was refused {asked} by the NPU's driver: the card is full",
-	Means:    "CANN's driver refused it.[[ In its own table the application holds {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] An application holds weights, the KV cache that a server reserves, activations and operator workspaces. The program's lines above this one show which is growing.",
-	Not:      "NVIDIA's monitor and variables: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
+	Headline: "ran out of NPU memory: the driver could not provide {asked}",
+	Means:    "The NPU is full.[[ In the driver's table the application holds {app}.]][[ Communication between NPUs (HCCL) holds {hccl}.]] That is weights, activations, operator workspaces, and on a server the KV cache.",
+	Not:      "NVIDIA's tools and variables: Ascend has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
-		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, a lower `--max-num-batched-tokens`; fewer or smaller images in a request"}, {For: "Training", Text: "half the micro-batch with twice the accumulation; activation recomputation; for video fewer frames"}}, Cost: "fewer or shorter requests at a time; slower"},
-		{Fix: "restart_session", Title: "If it failed after a while: watch whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
+		{Fix: "lower_gpu_memory_utilization", Title: "Lower the memory share, or the batch size", Ways: []cause.Way{{For: "Serving (vLLM-Ascend)", Text: "set `--gpu-memory-utilization` 0.1 lower (default 0.9), and halve `--max-num-batched-tokens`"}, {For: "Training", Text: "halve the micro-batch and double the gradient accumulation; turn on activation recomputation"}}, Cost: "fewer or shorter requests at a time; slower"},
+		{Fix: "restart_session", Title: "If it failed after a while: check whether memory grows", Told: "Restart it and run `watch -n 5 npu-smi info`. If memory grows from request to request, update vllm-ascend, CANN and torch_npu together.", Cost: "free"},
 		{Fix: "expandable_segments", Title: "Turn on expandable_segments (against fragmentation)", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 		{Fix: "multi_gpu", Title: "Split it over more NPUs", Told: "Training: DeepSpeed ZeRO-3 or FSDP. Serving: a larger `--tensor-parallel-size`.", Cost: "needs the cards"},
 	},
@@ -28,11 +28,11 @@ var Cards = []cause.Card{{
 }, {
 	ID: "pytorch/npu-pieces", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, loose),
 	Cause: cause.Fragmentation, Weight: cause.Strong,
-	Headline: "ran out of the NPU's memory with {slack} of its own reserve unused",
-	Means:    "PyTorch holds {mine} of {total}, and {slack} of that is unused but in pieces: none gave {asked} at once. Usually changing sizes cause that (texts, images, an evaluation between steps).",
-	Not:      "The allocator variable of NVIDIA's cards: on an NPU it is `PYTORCH_NPU_ALLOC_CONF`.",
+	Headline: "ran out of NPU memory while {slack} of it was reserved but unused (fragmentation)",
+	Means:    "PyTorch holds {mine} of {total}. {slack} of that is unused, but split into blocks too small for {asked}. Changing input sizes usually cause that (texts, images, an evaluation between steps).",
+	Not:      "NVIDIA's allocator variable: an NPU reads `PYTORCH_NPU_ALLOC_CONF`.",
 	Cures: []cause.Cure{
-		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank; remove `max_split_size_mb` if it is set. If this torch_npu does not know it: `max_split_size_mb:128` instead, or update torch_npu with CANN.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+		{Fix: "expandable_segments", Title: "Turn on expandable_segments", Told: "Set it before the program starts, for every rank, without `max_split_size_mb`. If your torch_npu does not know it, update torch_npu and CANN, or set `max_split_size_mb:128` instead.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 		lessLive, serveLess, recompute, perhapsTraining, moreNPUs,
 	},
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://gitee.com/ascend/pytorch"}, Figures: cures.Scene,
@@ -40,13 +40,13 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard, when.Not(loose)), Phases: []string{"unknown"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: pieceFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
-	Means:    "Nearly all of the card is live tensors of this process: neither fragmentation[[ ({slack} at most)]] nor other programs are the reason. {piece}",
+	Means:    "Nearly all of the NPU's memory holds tensors that this process is using. Neither fragmentation nor other programs are the cause. {piece}",
 	Not:      "[[`max_split_size_mb`, `expandable_segments`: at most {slack} to gain.]]",
 	Cures: []cause.Cure{
 		lessAtOnce, serveLess, recompute, moreNPUs,
-		{Fix: "use_lower_quant", Title: "Use quantised weights, or train a LoRA", Told: "Serving: a W8A8 checkpoint (made by ModelSlim, on modelscope.cn) with `--quantization ascend`, half of 16 bit. Training: LoRA instead of all weights.", Cost: "slight loss of quality"},
+		{Fix: "use_lower_quant", Title: "Use quantised weights, or train a LoRA", Told: "Serving: a W8A8 checkpoint (made with ModelSlim, see modelscope.cn) with `--quantization ascend` takes half of 16 bit. Training: use LoRA instead of full training.", Cost: "slight loss of quality"},
 	},
-	Later:   "If it runs for many steps and then fails, tensors are kept from step to step (`loss` instead of `loss.item()`).",
+	Later:   "If it fails only after many steps, tensors pile up (`loss` instead of `loss.item()`).",
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://github.com/vllm-project/vllm-ascend/issues/5020"},
 }}
 
@@ -56,13 +56,13 @@ var (
 	// lessLive is the same where tensors in use are most of the card.
 	lessLive  = cause.Cure{Fix: lessAtOnce.Fix, If: when.All(lessAtOnce.If, func(c *ledger.Case) bool { live := c.F().Allocated; return live == nil || live.Bytes*2 > c.Total.Bytes }), Title: lessAtOnce.Title, Cost: lessAtOnce.Cost, Told: lessAtOnce.Told, Ways: lessAtOnce.Ways}
 	serveLess = cause.Cure{
-		Fix: "lower_max_batched_tokens", If: served, Title: "Lower what the server works on at once", Cost: "fewer requests at a time",
-		Told: "Half of your `--max-num-batched-tokens` and `--max-num-seqs`, and `--gpu-memory-utilization` 0.05 to 0.1 lower than now.",
+		Fix: "lower_max_batched_tokens", If: served, Title: "Let the server process less at once", Cost: "fewer requests at a time",
+		Told: "Halve `--max-num-batched-tokens` and `--max-num-seqs`, and set `--gpu-memory-utilization` 0.05 to 0.1 lower (default 0.9).",
 	}
-	recompute = cause.Cure{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, when.Not(cures.Has(fact.Checkpoints))), Title: "Recompute the activations", Cost: "20 to 30 % more time per step", Told: "`model.gradient_checkpointing_enable()` with transformers; other trainers have an option for it (recompute, activation checkpointing)."}
+	recompute = cause.Cure{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, when.Not(cures.Has(fact.Checkpoints))), Title: "Recompute the activations", Cost: "20 to 30 % more time per step", Told: "transformers: `model.gradient_checkpointing_enable()`. Other trainers call it recompute or activation checkpointing."}
 	// perhapsTraining is for a log that shows neither training nor use.
-	perhapsTraining = cause.Cure{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !served(c) }, Title: "If it trains: recompute activations, shard the state", Cost: recompute.Cost, Told: "Gradient checkpointing (`model.gradient_checkpointing_enable()` with transformers; other trainers: recompute, activation checkpointing), bfloat16; ZeRO-3 or FSDP over several NPUs. `npu-smi info` shows whether an earlier run still holds a part of this one."}
-	moreNPUs        = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill, or only this one."}
+	perhapsTraining = cause.Cure{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "unknown" && !served(c) }, Title: "If it trains: recompute activations, shard the state", Cost: recompute.Cost, Told: "Gradient checkpointing (transformers: `model.gradient_checkpointing_enable()`; other trainers: recompute), bfloat16, and ZeRO-3 or FSDP over several NPUs. `npu-smi info` shows whether an earlier run still uses this NPU."}
+	moreNPUs        = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill up, or only this one."}
 )
 
 // served: the log shows that a model server runs there.
@@ -85,9 +85,9 @@ func ascendModules(c *ledger.Case) map[string]string {
 // pieceFigures say what a piece of that size is as a rule.
 func pieceFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	piece := "The piece that was refused is small: it can be weights or something computed."
+	piece := "The last request was small: it can be weights or something computed."
 	if ledger.Requested(c) >= 1<<30 {
-		piece = "A piece of that size is usually computed (activations, logits, a gathered buffer), not a weight."
+		piece = "A request of that size is usually something computed (activations, logits, a gathered buffer), not weights."
 	}
 	out["piece"] = piece
 	return out

@@ -27,7 +27,7 @@ func clipInRAM(c *ledger.Case) bool {
 var (
 	morePageFile = cause.Cure{
 		Fix: "raise_pagefile", Title: "Enlarge the page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
-		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart.",
+		Told: "Press Win+R, run `sysdm.cpl`, then Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\". Choose an SSD with room, Custom size, initial 16384, maximum 49152 MB, Set, OK. Restart.",
 	}
 	// Cards read PyTorch's message where its figures or its frames are
 	// those of programs that make pictures, which it does not name.
@@ -35,69 +35,69 @@ var (
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM), most likely while loading an image model",
-			Means:    "This is system memory (RAM), not the graphics card. [[{windows} ]]Such a small request fails only when nearly all of it is committed. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded; a checkpoint can be in RAM twice for a moment. The log does not show how much RAM there is.",
+			Means:    "This is system memory (RAM), not GPU memory. [[{windows} ]]Such a small request fails only when nearly all of it is taken. [[{explained} ]]So Stable Diffusion or a similar model was probably loading; its checkpoint can be in RAM twice for a moment.",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
 				if !onLinux(c) {
-					out["windows"] = "Windows counts RAM and page file together (\"Committed\" in Task Manager)."
+					out["windows"] = "Windows counts RAM plus page file (\"Committed\" in Task Manager)."
 				}
 				return out
 			},
-			Not: "Low-VRAM modes: they put more into RAM.",
+			Not: "Low-VRAM modes: they use more RAM.",
 			Cures: []cause.Cure{
 				morePageFile,
 				{Fix: "add_swap", If: onLinux},
-				{Fix: "close_other_apps", Title: "Restart the computer, and load the model first", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
+				{Fix: "close_other_apps", Title: "Restart the computer, and load the model first", Told: "Close browser, games and any second web UI. In Task Manager, Performance, Memory, \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
 				{Fix: "close_other_apps", Title: "End other programs that use RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
-				{Fix: "use_smaller_model", Title: "Use a smaller file of the model", Told: "Use the pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making images."},
+				{Fix: "use_smaller_model", Title: "Use a smaller file of the model", Told: "Use a pruned fp16 .safetensors file instead of a .ckpt: SD 1.5 then takes 2 GB instead of 4 to 7, SDXL 6.5. AUTOMATIC1111 loads straight to the GPU with `--lowram`.", Cost: "None for making images."},
 			},
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		Slack("pytorch/slack-pictures", makesPictures),
 		{
 			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(neverFits, when.Not(ledger.AbsurdSize), misread), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "asked for {asked} in one piece, which no card has",
-			Means:    "No usual input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, a broadcast of everything by everything, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another card or version.",
-			Not:      "A smaller batch or input, 16 bit, closing programs, a larger card: the size is not a real need.",
+			Headline: "asked for {asked} at once, which no GPU has",
+			Means:    "No normal input needs that much, so the size was computed from a wrong number. Usual reasons: a compiled extension built for another GPU or version, data in a type or layout that it does not expect, NaN or out-of-range coordinates, or a broadcast of everything by everything.",
+			Not:      "A smaller batch, 16 bit, closing programs, a larger GPU: the size is not a real need.",
 			Cures: []cause.Cure{
 				rebuiltForCard,
-				{Fix: "fix_shape", Title: "Print the inputs of the failing call", Kind: "python", Told: "Look for a negative count, NaN, a wrong type or swapped dimensions.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
-				{Fix: "upgrade_version", If: when.Not(operation.Is(operation.Extension)), Title: "If it is a compiled extension: rebuild it", Cost: "some minutes", Told: "Build it with the PyTorch and CUDA that are installed now, from the source version that the program asks for; then run the program's own example to rule out the data."},
-				{Fix: "cpu_offload", Title: "Find the call that asked for it", Cost: "slower, once", Kind: "shell", Told: "With this the traceback ends at the failing call. If it can run on the CPU, the error there usually names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
+				{Fix: "fix_shape", Title: "Print the inputs of the failing call", Kind: "python", Told: "Look for NaN, a negative count, a wrong type or swapped dimensions.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
+				{Fix: "upgrade_version", If: when.Not(operation.Is(operation.Extension)), Title: "If it is a compiled extension: rebuild it", Cost: "some minutes", Told: "Build it with the PyTorch and CUDA installed now, from the source version that the program asks for. Then run the program's own example to rule out your data."},
+				{Fix: "cpu_offload", Title: "Find the call that asked for it", Cost: "slower, once", Kind: "shell", Told: "With this the traceback ends at the failing call. If it can run on the CPU, the error there is usually clearer.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "pytorch/torch/utils/cpp_extension.py", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
 		},
 		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing, layer))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "asked for {asked} in one piece: the card has {total}",
-			Means:    "The program held only {held} at that moment, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit floats, for example a matrix of {side} x {side}. Usual reasons: a whole data set or test set in one batch, an image or volume at full size, attention over too many tokens, all items compared with all, or (N, 1) broadcast with (N).",
+			Headline: "asked for {asked} at once, but the GPU has only {total}",
+			Means:    "The program held only {held}, so nothing leaks: one tensor is far too large. {asked} is {count} 32-bit numbers, for example a matrix of {side} x {side}. Besides the inputs in step 1, an (N, 1) tensor broadcast with (N) can be the reason.",
 			Figures:  pieceFigures,
-			Not:      "Closing programs, allocator settings: the empty card is too small.[[ 16 bit: still {beyond}.]]",
+			Not:      "Closing programs, allocator settings: even an empty GPU is too small.[[ 16 bit: still {beyond}.]]",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Make that input smaller, or process it in parts", Ways: []cause.Way{
-					{For: "Images, volumes, video", Text: "half the width and height, crops or tiles, fewer frames; attention takes a sixteenth then: {sixteenth}"},
-					{For: "A whole data set or test set", Text: "use a DataLoader and move each batch (`x = x.cuda()`); evaluate under `torch.no_grad()`"},
+					{For: "Images, volumes, video", Text: "half the width and height (attention then takes a sixteenth, {sixteenth}), crops or tiles, fewer frames"},
+					{For: "A whole data set or test set", Text: "use a DataLoader, move one batch at a time (`x = x.cuda()`), and evaluate under `torch.no_grad()`"},
 					{For: "Text", Text: "truncate the longest input"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
 				}, Cost: "Slower."},
-				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "That is the last line of your own code in the traceback. Look for the dimension that is larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
-				{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later), xformers or flash-attn store no score matrix; or use attention only where the maps are small.", Cost: "None."},
+				{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Kind: "python", Told: "Look for a dimension larger than you expect.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
+				{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later), xformers or flash-attn store no score matrix.", Cost: "None."},
 			},
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
-			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-			Headline: "asked for {asked} in one piece, in an einsum over a whole matrix",
-			Means:    "The card has {total}, and this program used {mine} of it. The usual place of such an `einsum` is the attention of older Stable Diffusion code, whose score matrix grows with the square of the pixels (twice the width and height: 16 times), for example with Hires. fix. The log does not name the program.",
+			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece, when.Not((*ledger.Case).Training)), Cause: cause.OversizedAllocation, Weight: cause.Strong,
+			Headline: "asked for {asked} at once in an einsum, perhaps attention scores",
+			Means:    "Often such an `einsum` is the attention of older Stable Diffusion code, for example with Hires. fix. Its score matrix grows with the square of the pixels: twice the width and height takes 16 times the memory. The log does not name the program.",
 			Not:      "`max_split_size_mb`, closing programs: the single request is too large.",
 			Cures: []cause.Cure{
 				{Fix: "efficient_attention", Title: "Use memory-efficient attention", Ways: []cause.Way{
-					{For: "AUTOMATIC1111", Text: "in `webui-user.bat`: `set COMMANDLINE_ARGS=--opt-sdp-attention` (PyTorch 2; before: `--xformers`), beside what stands there"},
-					{For: "diffusers", Text: "PyTorch 2 does it by itself; with 1.x `pipe.enable_xformers_memory_efficient_attention()`"},
+					{For: "AUTOMATIC1111", Text: "add `--opt-sdp-attention` to `set COMMANDLINE_ARGS=` in `webui-user.bat` (before PyTorch 2: `--xformers`)"},
+					{For: "diffusers", Text: "automatic with PyTorch 2; with 1.x call `pipe.enable_xformers_memory_efficient_attention()`"},
 					{For: "Your own code", Text: "`torch.nn.functional.scaled_dot_product_attention(q, k, v)` instead of the two einsums"},
 				}, Cost: "None; usually faster."},
-				{Fix: "lower_resolution", Title: "Lower the image size", Told: "Half the width and height takes a sixteenth of {asked}, {sixteenth}. Use Hires. fix at 1.5 instead of 2, or upscale in tiles afterwards.", Cost: "Detail, or one step more."},
-				{Fix: "vae_tiling", Title: "If it was the VAE: decode in tiles", Told: "AUTOMATIC1111: the extension Tiled VAE. diffusers: `pipe.vae.enable_tiling()`.", Cost: "Some seconds."},
+				{Fix: "lower_resolution", Title: "Lower the image size", Told: "Half the width and height takes a sixteenth: {sixteenth}. Use Hires. fix at 1.5 instead of 2, or upscale in tiles afterwards.", Cost: "Detail, or one more step."},
+				{Fix: "vae_tiling", Title: "If it was the VAE: decode in tiles", Told: "AUTOMATIC1111: install the Tiled VAE extension. diffusers: `pipe.vae.enable_tiling()`.", Cost: "Some seconds."},
 			},
 			Figures: pieceFigures,
 			Sources: []string{"https://github.com/AUTOMATIC1111/stable-diffusion-webui/blob/master/modules/sd_hijack_optimizations.py", "https://github.com/KohakuBlueleaf/a1111-sd-webui-lycoris/issues/33"},
@@ -116,7 +116,7 @@ func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
 // wrong, mostly because it did not run.
 var rebuiltForCard = cause.Cure{
 	Fix: "upgrade_version", If: operation.Is(operation.Extension), Title: "Rebuild the extension for this card", Cost: "some minutes",
-	Told: "It is compiled only for the cards of the machine that built it, or for TORCH_CUDA_ARCH_LIST. On another card its kernel does not run, and the count that it should have written is garbage. `nvcc` must have the CUDA version of PyTorch. Delete the extension's `build` folder first.",
+	Told: "An extension built for another GPU may not run its kernel, and then returns a garbage count. `nvcc` must have the CUDA version of PyTorch. Delete the extension's `build` folder first.",
 	Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2\nexport TORCH_CUDA_ARCH_LIST=8.6   # the capability that this prints\npip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps ./EXTENSION   # EXTENSION: its source folder",
 }
 
@@ -190,9 +190,9 @@ func macFigures(c *ledger.Case) map[string]string {
 	if o := f.OtherAllocations; o != nil {
 		used += o.Bytes
 	}
-	out["used"], out["where"] = units.AmountWithin(used, units.MiB), "Whether the model or its work is too large for this Mac the log does not show."
+	out["used"], out["where"] = units.AmountWithin(used, units.MiB), "The log does not show whether the model or the input is too large for this Mac."
 	if mostlyBeside(c) {
-		out["where"] = "Tensors are only " + f.Allocated.Text + " of that; " + f.OtherAllocations.Text + " is what Metal holds beside them: cached pieces, temporaries, compiled graphs. They pile up with inputs of many sizes."
+		out["where"] = "Tensors take only " + f.Allocated.Text + " of that. Metal holds " + f.OtherAllocations.Text + " beside them (cache, temporaries, compiled graphs), which piles up with inputs of many sizes."
 	}
 	rec := float64(f.Limit.Bytes) / 1.7 / float64(units.GiB)
 	out["recommended"] = fmt.Sprintf("%.2f GiB", rec)
@@ -204,9 +204,9 @@ func macFigures(c *ledger.Case) map[string]string {
 	if math.Abs(rec-4) < 0.02 {
 		out["ram"] = "a graphics card of 4 GB, as in Intel Macs"
 	}
-	out["whence"] = "1.7 times what macOS recommends for graphics, or another share that the program or `PYTORCH_MPS_HIGH_WATERMARK_RATIO` sets"
+	out["whence"] = "1.7 times what macOS recommends for graphics, unless the program or `PYTORCH_MPS_HIGH_WATERMARK_RATIO` changed it"
 	if out["ram"] != "" {
-		out["whence"] = "1.7 times what macOS recommends for graphics (" + out["recommended"] + ", that of " + out["ram"] + "), more than it finds sensible"
+		out["whence"] = "1.7 times what macOS recommends for graphics (" + out["recommended"] + ", as on " + out["ram"] + ")"
 	}
 	return out
 }
@@ -227,46 +227,46 @@ func liftLimit(c *ledger.Case) []step.Step {
 
 var (
 	macLift = cause.Cure{
-		Fix: "raise_watermark", Title: "If that is nearly enough: lift PyTorch's limit", Told: "It must be set before Python starts. How much was still to come the log does not show; save your work first.", Steps: liftLimit,
-		Cost: "The Mac swaps, and may become very slow.",
+		Fix: "raise_watermark", Title: "If little is missing: turn PyTorch's limit off", Told: "Save your work, and set this before Python starts:", Steps: liftLimit,
+		Cost: "The Mac swaps, and may become very slow or hang.",
 	}
 	macTrain = cause.Cure{
 		Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Store fewer activations: gradient checkpointing", Cost: "A quarter slower.",
-		Told: "transformers: `model.gradient_checkpointing_enable()` (with its Trainer `gradient_checkpointing=True`); your own network: `torch.utils.checkpoint` around its large blocks.",
+		Told: "transformers: `model.gradient_checkpointing_enable()`, with its Trainer `gradient_checkpointing=True`. Your own network: `torch.utils.checkpoint` around its large blocks.",
 	}
 	macBatch = cause.Cure{
-		Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Use shorter or smaller samples, and a smaller batch", Cost: "Slower.", Told: "Half the batch with twice the accumulation keeps the result; half the length, or half the width and height.",
+		Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Use shorter or smaller samples, and a smaller batch", Cost: "Slower.", Told: "Half the batch size with twice the gradient accumulation gives the same result. Or use half the length, or half the width and height.",
 	}
 	macAdapter = cause.Cure{
-		Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "Train a smaller model, or only a part of it", Cost: "Quality.", Told: "Weights, gradients and Adam take 16 bytes for each parameter that is trained. A LoRA or frozen layers (`requires_grad_(False)`) train few.",
+		Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "Train a smaller model, or only a part of it", Cost: "Quality.", Told: "Train a LoRA, or freeze layers (`requires_grad_(False)`): with Adam each trained parameter takes 16 bytes.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Lower the batch size or the input size", Told: "Half the batch, or one image at a time.", Cost: "Detail, or time.",
+		Fix: "lower_resolution", If: when.Not((*ledger.Case).Training), Title: "Lower the batch size or the input size", Told: "One input at a time, then:", Cost: "Detail, or time.",
 		Ways: []cause.Way{
-			{For: "Images or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
-			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
+			{For: "Images or video", Text: "half the width and height, fewer frames"},
+			{For: "Text", Text: "a shorter prompt; better, a 4-bit GGUF model in llama.cpp or Ollama"},
 		},
 	}
 	macHalf = cause.Cure{
 		Fix: "half_precision", Title: "Use 16 bit, if it runs in 32 bit", Cost: "Images turn black with some models.",
 		Ways: []cause.Way{
 			{For: "diffusers, transformers", Text: "`torch_dtype=torch.float16` in `from_pretrained`"},
-			{For: "AUTOMATIC1111", Text: "take `--no-half` out of COMMANDLINE_ARGS (`webui-user.sh`)"},
+			{For: "AUTOMATIC1111", Text: "remove `--no-half` from COMMANDLINE_ARGS in `webui-user.sh`"},
 			{For: "ComfyUI", Text: "`python main.py --force-fp16`"},
 		},
 	}
-	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and other large programs", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
-	macModel = cause.Cure{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
+	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and other large programs", Told: "In Activity Monitor, Memory, the memory pressure should be green before you start.", Cost: "Free."}
+	macModel = cause.Cure{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "Use a smaller model", Told: "Images: SD 1.5 (2 GB in 16 bit) instead of SDXL (7 GB). Text: in 4 bit count 0.6 GB per billion parameters.", Cost: "Quality."}
 
-	macEmpty = cause.Cure{Fix: "empty_cache", If: mostlyBeside, Title: "Empty Metal's cache after each input, or restart the program", Cost: "A little time.", Told: "`gc.collect()` first, for what no variable needs any more.", Kind: "python", Text: "torch.mps.empty_cache()   # PyTorch 2.0 and later"}
+	macEmpty = cause.Cure{Fix: "empty_cache", If: mostlyBeside, Title: "Empty Metal's cache after each input, or restart the program", Cost: "A little time.", Told: "Call `gc.collect()` first.", Kind: "python", Text: "torch.mps.empty_cache()   # PyTorch 2.0 and later"}
 
 	MacCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. {where}",
+			Headline: "ran out of memory on this Mac: its limit is {limit}",
+			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} and asked for {asked} more. {where}",
 			Figures:  macFigures,
-			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
+			Not:      "`PYTORCH_CUDA_ALLOC_CONF`: it is for NVIDIA.",
 			Cures: []cause.Cure{
 				macEmpty, macTrain, macBatch,
 				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(when.Any(littleMissing, mostlyBeside, (*ledger.Case).Training))},
@@ -278,8 +278,8 @@ var (
 		},
 		{
 			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: when.All(torchAlone, func(c *ledger.Case) bool { return c.Asked.Has() }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "asked Metal for {asked} in one buffer",
-			Means:    "Metal gives no single buffer of that size, however much memory is free. Such sizes usually come from attention scores stored in full, which grow with the square of tokens (pixels times frames)[[; for {goal} these must fall to {share}]].",
+			Headline: "asked the Mac's GPU (Metal) for {asked} at once, more than one buffer may have",
+			Means:    "Metal allows no single buffer of that size, however much memory is free. Such sizes usually come from attention scores, which grow with the square of the tokens (pixels times frames).[[ To get down to {goal}, use {share} of the tokens.]]",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"goal": "", "share": ""}
 				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 && !farAbove(c) {
@@ -287,21 +287,21 @@ var (
 				}
 				return out
 			},
-			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: this one buffer stays as large.",
+			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: this buffer stays as large.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", If: farAbove, Title: "Set the size yourself: few frames, few pixels", Cost: "Size or length.", Told: "Without arguments a diffusers pipeline takes the model's own size, for video up to 720 x 1280 and 129 frames: `pipe(..., height=320, width=512, num_frames=17)`. Half the width and height takes a sixteenth of this buffer, half the frames a quarter. Scale input images down first."},
-				{Fix: "fix_shape", If: farAbove, Title: "Print the shape that goes into attention", Cost: "A minute.", Told: "Its length should be a few thousand to 30,000; far more means a size that you did not intend, or swapped dimensions.", Kind: "python", Text: "print(query.shape)   # before the failing line"},
+				{Fix: "lower_resolution", If: farAbove, Title: "Set the size yourself: few frames, few pixels", Cost: "Size or length.", Told: "In diffusers: `pipe(..., height=320, width=512, num_frames=17)`. Its defaults for video go up to 720 x 1280 and 129 frames. Half the width and height takes a sixteenth of this buffer, half the frames a quarter. Scale input images down too."},
+				{Fix: "fix_shape", If: farAbove, Title: "Print the shape that goes into attention", Cost: "A minute.", Told: "The number of tokens should be a few thousand to 30,000. Far more means an unintended size or swapped dimensions.", Kind: "python", Text: "print(query.shape)   # before the failing line"},
 				{Fix: "lower_resolution", If: when.Not(farAbove), Title: "Use far fewer frames or pixels", Ways: []cause.Way{
-					{For: "Video", Text: "frames first (129 to 33 is a quarter), then half the width and height (another quarter)"},
-					{For: "Images", Text: "half the width and height: a quarter of the tokens, a sixteenth of the buffer"},
+					{For: "Video", Text: "fewer frames first (33 instead of 129 is a quarter of the tokens), then half the width and height (another quarter)"},
+					{For: "Images", Text: "half the width and height gives a quarter of the tokens, a sixteenth of the buffer"},
 					{For: "Text", Text: "a shorter input"},
 				}, Cost: "Size or length."},
 				{Fix: "efficient_attention", Title: "Compute attention in slices", Ways: []cause.Way{
 					{For: "diffusers", Text: "`pipe.enable_attention_slicing()`"},
 					{For: "ComfyUI", Text: "`python main.py --use-split-cross-attention`"},
-					{For: "Your own code", Text: "loop over heads or blocks of queries; on Metal `scaled_dot_product_attention` can write its scores too"},
+					{For: "Your own code", Text: "loop over heads or blocks of queries; on Metal even `scaled_dot_product_attention` may store its scores"},
 				}, Cost: "Slower."},
-				{Fix: "use_smaller_model", Title: "Use a program made for Macs", Told: "Draw Things and MLX ports run several of these models with memory-efficient attention.", Cost: "Another program."},
+				{Fix: "use_smaller_model", Title: "Use a program made for Macs", Told: "Draw Things and MLX ports run many of these models with less memory.", Cost: "Another program."},
 			},
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/Tencent-Hunyuan/HunyuanVideo-I2V/issues/66"},
 		},

@@ -17,7 +17,7 @@ func large(c *ledger.Case) bool { return c.Asked.Bytes >= units.GiB }
 
 // smallSegments is for a PyTorch without expandable segments.
 var smallSegments = cause.Cure{
-	Fix: "max_split_size", Title: "Keep PyTorch's large blocks whole", Cost: "some speed", Told: "Before the start:",
+	Fix: "max_split_size", Title: "Set max_split_size_mb", Cost: "some speed", Told: "Set this before you start the program:",
 	Steps: func(c *ledger.Case) []step.Step {
 		return code.AllocConf(c, "max_split_size_mb:512")
 	},
@@ -36,14 +36,14 @@ func Slack(id string, makes func(*ledger.Case) bool) cause.Card {
 		If: func(c *ledger.Case) bool {
 			return makes(c) && !c.Training() && c.Slack.Bytes >= units.GiB && c.Slack.Bytes > c.Asked.Bytes && !clues.LiveFills(c)
 		},
-		Headline: "ran out of memory while {slack} of its own was unused (fragmentation)",
-		Means:    "{slack} of PyTorch's memory is free but split into pieces, none large enough for {asked}. The parts of such a program (in diffusion: text encoder, model, VAE) take turns and ask for pieces of different sizes; each leaves gaps for the next.",
-		Later:    "If it fails again with little unused, memory is really short: a smaller image, fewer frames.",
+		Headline: "ran out of memory while {slack} was reserved but unused (fragmentation)",
+		Means:    "{slack} of PyTorch's reserved memory is unused, but split into blocks too small for {asked}. Text encoder, model and VAE take turns and need blocks of different sizes, which leaves gaps.",
+		Later:    "If it fails again with little unused memory, it really needs more: use a smaller image or fewer frames.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", If: large},
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, when.Not(large))},
 			{Fix: smallSegments.Fix, If: when.Not(when.Any(reader.HasExpandableSegments, large)), Title: smallSegments.Title, Told: smallSegments.Told, Cost: smallSegments.Cost, Steps: smallSegments.Steps},
-			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Cost: "detail"},
+			{Fix: "lower_resolution", Title: "Use fewer frames, or a lower resolution", Cost: "detail"},
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, large)},
 			{Fix: smallSegments.Fix, If: when.All(large, when.Not(reader.HasExpandableSegments)), Title: smallSegments.Title, Told: smallSegments.Told, Cost: smallSegments.Cost, Steps: smallSegments.Steps},
 			{Fix: "restart_session", Title: "Restart the program before the next run", Cost: "models load again"},

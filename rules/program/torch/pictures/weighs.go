@@ -24,9 +24,9 @@ func Weighs(c *ledger.Case) map[string]string {
 	out := map[string]string{"base": "", "beside": ""}
 	switch own := c.F().ProcessUsed; {
 	case own != nil && c.Others.Bytes >= units.GiB/2:
-		out["beside"] = "Others (desktop, browser, another run) hold " + c.Others.String() + " of the card."
+		out["beside"] = "Other programs (desktop, browser, another run) hold " + c.Others.String() + " of the GPU."
 	case own == nil && c.Others.Bytes >= 5*units.GiB/4:
-		out["beside"] = c.Others.String() + " of the card is outside PyTorch: about half a GiB of it is this program's driver part, the rest others' (desktop, browser)."
+		out["beside"] = c.Others.String() + " of the GPU is outside PyTorch: about half a GiB for this program's driver, the rest other programs (desktop, browser)."
 	}
 	names := []string{c.ModelName()}
 	for _, f := range ledger.Trace(c) {
@@ -38,7 +38,7 @@ func Weighs(c *ledger.Case) map[string]string {
 			continue
 		}
 		if bytes := int64(b.billions * 2e9); bytes > 0 {
-			out["base"] = fmt.Sprintf("%s has about %g billion parameters: %s at 16 bit, half of that at 8.", b.shown, b.billions, units.Amount(bytes))
+			out["base"] = fmt.Sprintf("%s has about %g billion parameters: %s in 16 bit, half of that in 8 bit.", b.shown, b.billions, units.Amount(bytes))
 		}
 		break
 	}

@@ -31,64 +31,64 @@ var LastCards = []cause.Card{
 	{
 		ID: "pytorch/shared-mappings", Kinds: []fact.Kind{fact.MmapFailed}, Said: []string{"</torch_"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not map one more shared tensor: a limit on mappings, or shared memory",
-		Means:    "The file is one of PyTorch's own in shared memory (/dev/shm), made for a tensor that several processes use (`share_memory_()`, a queue, a DataLoader worker). {asked} is too little to fill RAM. Each such tensor is a mapping of its own, and Linux gives a process 65,530 (`vm.max_map_count`); the last number of the file's name counts them. With few of them, /dev/shm or RAM is full.",
-		Not:      "A smaller model, 16 bit: the number of shared tensors counts, not their size.",
+		Headline: "could not share one more tensor between processes: a Linux limit or a full /dev/shm",
+		Means:    "PyTorch puts each tensor shared between processes (`share_memory_()`, queues, DataLoader workers) into a file in /dev/shm. {asked} is too little to fill RAM. Linux allows a process 65,530 such mappings by default (`vm.max_map_count`); the last number in the file name counts them. If that number is low, /dev/shm or RAM is full instead.",
+		Not:      "A smaller model or 16 bit, if the limit is reached: it counts tensors, not bytes.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit on mappings", Cost: "free", Told: "On the host, also for a container; the same line in /etc/sysctl.d/99-map.conf keeps it. `df -h /dev/shm` shows whether that is full instead.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},
-			{Fix: "lower_num_workers", Title: "Or share fewer and larger tensors", Cost: "some lines of code", Told: "One tensor with a row for each buffer in place of a tensor for each; fewer buffers, actors or workers."},
+			{Fix: "raise_memory_limit", Title: "Raise vm.max_map_count", Cost: "free", Told: "Run it on the host, also for a container. The setting in /etc/sysctl.d/99-map.conf survives a restart. `df -h /dev/shm` shows whether that is full instead.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},
+			{Fix: "lower_num_workers", Title: "Or share fewer and larger tensors", Cost: "some lines of code", Told: "Use one tensor with a row per buffer instead of many small ones, or fewer actors or workers."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/MapAllocator.cpp", "https://www.kernel.org/doc/html/latest/admin-guide/sysctl/vm.html"},
 	},
 	{
 		ID: "pytorch/checkpoint-in-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.MmapFailed}, If: when.Any(readsCheckpoint, when.Root(fact.MmapFailed)), Figures: lastFigures,
-		Headline: "ran out of system memory (RAM) while it read a checkpoint",
-		Means:    "A checkpoint goes through RAM before it reaches a card, often as a whole and beside a model of the same size that was made before it. Each process of a launch has its own copy.[[ {asked} is only the piece that was refused.]]",
+		Headline: "ran out of system memory (RAM) while loading a checkpoint",
+		Means:    "A checkpoint usually passes through RAM before it reaches the GPU, often beside an already built model of the same size. Each process of a multi-GPU launch loads its own copy.[[ {asked} is only the last request.]]",
 		Not:      "A smaller batch: the checkpoint stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "use_mmap", If: readsCheckpoint, Title: "Map the file instead of copying it", Cost: "none", Told: "PyTorch 2.1 and later; the file saved by 1.6 or later. `assign=True` keeps the mapped values.", Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)\nmodel.load_state_dict(state, assign=True)"},
-			{Fix: "half_precision", Title: "Load it in 16 bit, from safetensors", Cost: "Hardly any quality.", Told: "transformers: `low_cpu_mem_usage=True, torch_dtype=torch.float16`. Safetensors in shards need one shard at a time; `.bin` and `.pth` files are read whole."},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits", Cost: "free", Told: "In the shell or job that starts it; a container's limit counts as well.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
+			{Fix: "use_mmap", If: readsCheckpoint, Title: "Map the file instead of copying it", Cost: "none", Told: "Needs PyTorch 2.1 or later, and a file saved by 1.6 or later:", Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)\nmodel.load_state_dict(state, assign=True)"},
+			{Fix: "half_precision", Title: "Load it in 16 bit, from safetensors", Cost: "Hardly any quality.", Told: "transformers: `from_pretrained(..., low_cpu_mem_usage=True, torch_dtype=torch.float16)`. Safetensors shards load one at a time; `.bin` and `.pth` files are usually read whole."},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits", Cost: "free", Told: "Run this in the shell or job that starts the program. A container's limit counts too.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
-			{Fix: "close_other_apps", Title: "Close other programs, or add swap while it loads", Cost: "free; swap is slow while it is used"},
+			{Fix: "close_other_apps", Title: "Close other programs, or add swap while it loads", Cost: "free; swap is slow while in use"},
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://docs.pytorch.org/tutorials/recipes/recipes/module_load_state_dict_tips.html"},
 	},
 	{
 		ID: "pytorch/set-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: fillsSet, Figures: lastFigures,
-		Headline: "ran out of system memory (RAM) while the data set was read into it",
-		Means:    "The line keeps every sample, decoded, before training begins: an image as 32-bit numbers takes width x height x 12 bytes, many times its file.[[ {asked} is one of them, or a part.]]",
-		Not:      "A smaller batch, the graphics card's settings: the set is read before, into RAM.",
+		Headline: "ran out of system memory (RAM) while reading the data set",
+		Means:    "The line seems to keep every sample in RAM. A decoded image in 32 bit takes width x height x 12 bytes, many times the size of its file.[[ {asked} is only the last request.]]",
+		Not:      "A smaller batch or GPU settings: the data set is read into RAM beforehand.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep paths, and read a sample when it is asked for", Cost: "reads again each epoch; `num_workers=4` hides most of it", Kind: "python", Text: "self.paths.append(p)                       # in place of that line\n\ndef __getitem__(self, i):\n    return self.transform(Image.open(self.paths[i]).convert(\"RGB\")), self.labels[i]"},
-			{Fix: "half_precision", Title: "If all must be in RAM: keep bytes, at the size that is used", Cost: "none", Told: "`np.asarray(image.resize((224, 224)))` is uint8: a quarter of 32 bit; to tensor and normalised in `__getitem__`."},
-			{Fix: "use_mmap", Title: "Or put it into one file on disk", Cost: "disk space", Told: "`np.lib.format.open_memmap(\"set.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)`, filled once; then `np.load(\"set.npy\", mmap_mode=\"r\")`."},
+			{Fix: "stream_dataset", Title: "Store file paths, and read each sample in `__getitem__`", Cost: "files are read again each epoch; `num_workers=4` hides most of it", Kind: "python", Text: "self.paths.append(p)                       # in place of that line\n\ndef __getitem__(self, i):\n    return self.transform(Image.open(self.paths[i]).convert(\"RGB\")), self.labels[i]"},
+			{Fix: "half_precision", Title: "If everything must be in RAM: store uint8 at the final size", Cost: "none", Told: "`np.asarray(image.resize((224, 224)))` takes a quarter of 32 bit. Convert and normalise in `__getitem__`."},
+			{Fix: "use_mmap", Title: "Or put it into one file on disk", Cost: "disk space", Told: "Fill `np.lib.format.open_memmap(\"set.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)` once, then read it with `np.load(\"set.npy\", mmap_mode=\"r\")`."},
 		},
 		Sources: []string{cpuAllocator, "https://docs.pytorch.org/tutorials/beginner/data_loading_tutorial.html"},
 	},
 	{
 		ID: "pytorch/cpu-climbs", Kinds: []fact.Kind{fact.CPUAlloc}, If: climbs, Figures: lastFigures,
-		Headline: "ran out of system memory (RAM), most likely because tensors are kept from step to step",
-		Means:    "Most likely something of every step is kept in system memory: losses with their graphs, outputs in a list, a cache of samples.[[ The piece that was refused is only {asked}.]]",
+		Headline: "ran out of system memory (RAM), most likely because tensors pile up from step to step",
+		Means:    "Most likely every step leaves something in RAM: losses with their graphs, outputs in a list, cached samples.[[ The last request was only {asked}.]]",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Keep numbers instead of tensors (loss.item())", Cost: "none", Kind: "python", Text: "total += loss.item()                        # not: total += loss\nresults.append(output.detach().numpy())     # not: results.append(output); or write them to disk"},
-			{Fix: "stream_dataset", Title: "Keep paths instead of samples in the data set", Cost: "reads again each epoch", Told: "Use no cache of decoded samples (`cache`, `in_memory`), and NumPy arrays instead of lists of Python objects: loader workers slowly copy those."},
-			{Fix: "lower_num_workers", Title: "See which process grows", Cost: "free", Told: "If the main process grows, look at the loop; if the workers grow, at the data set, and use fewer workers.", Kind: "shell", Text: "watch -n 10 'ps aux --sort=-rss | head -5'"},
-			{Fix: "restart_session", Title: "Continue from the last checkpoint", Cost: "the steps since then", Told: "Until the cause is found, restart it every few epochs."},
+			{Fix: "stream_dataset", Title: "Keep file paths instead of samples in the data set", Cost: "files are read again each epoch", Told: "Turn off caches of decoded samples (`cache`, `in_memory`). Use NumPy arrays instead of lists of Python objects, which DataLoader workers slowly copy."},
+			{Fix: "lower_num_workers", Title: "See which process grows", Cost: "free", Told: "If the main process grows, check the loop. If the workers grow, check the data set and use fewer workers.", Kind: "shell", Text: "watch -n 10 'ps aux --sort=-rss | head -5'"},
+			{Fix: "restart_session", Title: "Continue from the last checkpoint", Cost: "the steps since then", Told: "Until you find the cause, restart it every few epochs."},
 		},
 		Sources: []string{cpuAllocator, "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
 		ID: "pytorch/ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.MmapFailed}, Figures: lastFigures,
-		Means: "System memory (RAM) was refused, not the graphics card's.[[ {asked} is only the piece that was refused.]][[ {unsized}]] Either RAM was full, by this program or others, or a limit refused: `ulimit -v`, strict overcommit, a container's or a job's.",
-		Not:   "PYTORCH_CUDA_ALLOC_CONF: it is about the graphics card.",
+		Means: "System memory (RAM) ran out, not GPU memory.[[ {asked} is only the last request.]][[ {unsized}]] Either RAM was full, or a limit was reached: `ulimit -v`, strict overcommit, or the limit of a container or job.",
+		Not:   "`PYTORCH_CUDA_ALLOC_CONF`: it only affects GPU memory.",
 		Cures: []cause.Cure{
 			{Fix: lowerOnCPU.Fix, If: hugePiece, Title: lowerOnCPU.Title, Cost: lowerOnCPU.Cost, Ways: lowerOnCPU.Ways},
 			{Fix: "raise_pagefile", If: saysWindows, Title: pageFile.Title, Cost: pageFile.Cost, Kind: "ui", Text: pageFile.Text},
 			{Fix: "close_other_apps", If: saysWindows, Title: closeLargest.Title, Cost: closeLargest.Cost, Told: closeLargest.Told},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If much is available, a limit refused: raise it in the shell or job that starts the program. If little is, the last lines list the largest processes: end what you do not need.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If much RAM is available, a limit was reached: raise it in the shell or job that starts the program. If little is available, close the largest processes, which the last lines list.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
 			lowerOnCPU,
-			{Fix: "add_swap", If: when.Not(saysWindows), Title: "Add swap", Cost: "very slow while it is used"},
+			{Fix: "add_swap", If: when.Not(saysWindows), Title: "Add swap", Cost: "very slow while in use"},
 		},
 		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
 	},
@@ -96,7 +96,7 @@ var LastCards = []cause.Card{
 
 // lowerOnCPU makes what is computed or loaded in system memory smaller.
 var lowerOnCPU = cause.Cure{
-	Fix: "lower_batch_size", Title: "Lower the batch or input size, or load a smaller model", Cost: "slower, or quality", Ways: []cause.Way{{For: "While a model loads", Text: "16 bit (transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True`), or a smaller or quantised file."}, {For: "A network on the CPU", Text: "half the batch, the length or the width and height; `with torch.no_grad():` where nothing is trained."}, {For: "A whole data set in one array", Text: "in blocks, in 16 bit, or on disk (`np.lib.format.open_memmap`)."}},
+	Fix: "lower_batch_size", Title: "Lower the batch or input size, or load a smaller model", Cost: "slower, or quality", Ways: []cause.Way{{For: "While a model loads", Text: "load it in 16 bit (transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True`), or use a smaller or quantised file."}, {For: "A network on the CPU", Text: "halve the batch, the length, or the width and height; use `with torch.no_grad():` if you do not train."}, {For: "A whole data set in one array", Text: "process it in blocks, in 16 bit, or from disk (`np.lib.format.open_memmap`)."}},
 }
 
 // hugePiece: the garbled message ends in a number of GiB that is no last straw.
@@ -109,9 +109,9 @@ func withoutSize(c *ledger.Case) bool { return c.Root(fact.CPUAlloc) && !c.Asked
 func lastFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"unsized": ""}
 	if withoutSize(c) {
-		out["unsized"] = "Its message does not say how much was asked for."
+		out["unsized"] = "The message does not say how much was requested."
 		if n := brokenSize(c.Failure.Message); n > 0 {
-			out["unsized"] = "The message is garbled: " + strconv.FormatInt(n, 10) + " GiB, the number at its end, was asked for in one piece."
+			out["unsized"] = "The message is garbled: " + strconv.FormatInt(n, 10) + " GiB, the number at its end, was asked for at once."
 		}
 	}
 	return out

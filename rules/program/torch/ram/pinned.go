@@ -14,14 +14,14 @@ import (
 var pinned = cause.Card{
 	ID: "pytorch/pinned-host", Kinds: []fact.Kind{fact.CUDAError}, If: Pins,
 	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused pinned system memory, not the card's",
-	Means:    "The failing line asks for pinned memory: RAM that cannot be swapped out. The CUDA driver provides it, so the refusal reads like one of the card. Either too little RAM was free, or a limit on pinned memory refused: containers, WSL (about half of the RAM), `ulimit -l`.",
-	Not:      "`PYTORCH_CUDA_ALLOC_CONF`, or ending other programs on the card: system memory was refused.",
+	Headline: "ran out of pinned system memory (RAM), not GPU memory",
+	Means:    "The failing line asks for pinned memory: RAM that cannot be swapped out. The CUDA driver hands it out, so the error looks like a GPU error. Either too little RAM was free, or a limit on pinned memory was reached: WSL allows about half of the RAM, containers may set one.",
+	Not:      "`PYTORCH_CUDA_ALLOC_CONF`, or closing other GPU programs: RAM is what ran out.",
 	Cures: []cause.Cure{
-		{Fix: "lower_num_workers", If: deepspeed, Title: "Turn off pinned memory in the DeepSpeed file", Told: "Both where they are there; what is offloaded still has to fit into RAM (16 bytes per parameter with Adam).", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": false},\n\"offload_param\": {\"device\": \"cpu\", \"pin_memory\": false}", Cost: "slower transfers"},
-		{Fix: "lower_num_workers", If: when.Not(deepspeed), Title: "Turn off pinned memory (pin_memory=False)", Told: "Set it in that call, or use the program's option for it.", Cost: "slower transfers"},
-		{Fix: "close_other_apps", Title: "Check free RAM and the limit, and close other programs", Told: "Pinned memory needs free RAM; swap does not count.", Kind: "shell", Text: "free -h; ulimit -l", Cost: "free"},
-		{Fix: "raise_memory_limit", Title: "Raise the limit on pinned memory", Told: "Add this to `docker run`. Under WSL set `memory=` in .wslconfig, then run `wsl --shutdown`.", Kind: "config", Text: "--ulimit memlock=-1 --ipc=host", Cost: "less for the rest of the machine"},
+		{Fix: "lower_num_workers", If: deepspeed, Title: "Turn off pinned memory in the DeepSpeed config", Told: "Change whichever of the two you have. The offloaded data must still fit into RAM (about 16 bytes per parameter with Adam).", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": false},\n\"offload_param\": {\"device\": \"cpu\", \"pin_memory\": false}", Cost: "slower transfers"},
+		{Fix: "lower_num_workers", If: when.Not(deepspeed), Title: "Turn off pinned memory (pin_memory=False)", Told: "Set it in that call (remove `.pin_memory()`), or use your program's option.", Cost: "slower transfers"},
+		{Fix: "close_other_apps", Title: "Check free RAM, and close other programs", Told: "Pinned memory needs free RAM; swap does not count.", Kind: "shell", Text: "free -h; ulimit -l", Cost: "free"},
+		{Fix: "raise_memory_limit", Title: "Raise the limit on pinned memory", Told: "WSL: set `memory=` in .wslconfig, then run `wsl --shutdown`. Docker: add to `docker run`:", Kind: "config", Text: "--ulimit memlock=-1 --ipc=host", Cost: "less for the rest of the machine"},
 	},
 	Sources: []string{"pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp", "DeepSpeed/deepspeed/runtime/zero/offload_config.py", "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"},
 }

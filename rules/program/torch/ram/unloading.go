@@ -13,14 +13,14 @@ import (
 func Unloading(id string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.CUDAError}, If: Unloads, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused pinned system memory (RAM) while it moved weights off the card",
-		Means:    "The failing line copies weights from the card to RAM without waiting (`non_blocking=True`). That needs nothing of the card: PyTorch takes pinned RAM for the copy, which the CUDA driver hands out, so a lack of it reads like one of the card. Only a part of the RAM can be pinned, on Windows and WSL about half.",
-		Not:      "Swapping more blocks: that takes more of this RAM. A smaller batch: it acts on the card.",
+		Headline: "ran out of pinned system memory (RAM) while moving weights off the GPU",
+		Means:    "The failing line copies weights from the GPU to RAM (`non_blocking=True`), for which PyTorch uses pinned RAM. The CUDA driver hands that out, so the error looks like a GPU error. Only part of the RAM can be pinned, on Windows and WSL about half.",
+		Not:      "Swapping more blocks: that takes more of this RAM. A smaller batch: it saves GPU memory only.",
 		Cures: append(cures,
-			cause.Cure{Fix: "raise_memory_limit", Title: "Give it more RAM, close what else uses it", Ways: []cause.Way{
-				{For: "WSL", Text: "`memory=` under `[wsl2]` in `%UserProfile%\\.wslconfig` (half of the RAM unless set), then `wsl --shutdown`"},
+			cause.Cure{Fix: "raise_memory_limit", Title: "Give it more RAM, close other programs", Ways: []cause.Way{
+				{For: "WSL", Text: "set `memory=` under `[wsl2]` in `%UserProfile%\\.wslconfig` (default: half of the RAM), then `wsl --shutdown`"},
 				{For: "Docker, a rented pod", Text: "a higher memory limit"},
-				{For: "Windows", Text: "close browsers and other AI programs; Task Manager, Performance, GPU: \"Shared GPU memory\" at its limit confirms it"},
+				{For: "Windows", Text: "close browsers and other AI programs. Task Manager, Performance, GPU: \"Shared GPU memory\" at its limit confirms the cause"},
 			}, Cost: "Free, or a restart."},
 		),
 		Sources: []string{"pytorch/aten/src/ATen/native/TensorConversions.cpp", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp", "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"},
@@ -29,7 +29,7 @@ func Unloading(id string, cures ...cause.Cure) cause.Card {
 
 // unloading is for programs of which no more is known.
 var unloading = Unloading("pytorch/unloading", cause.Cure{
-	Fix: "cpu_offload", Title: "Move less off the card, or wait for each copy", Told: "A program's own setting first: fewer blocks to swap, weights at 8 bit. In the line itself `non_blocking=False` takes RAM that need not be pinned:", Kind: "python", Text: "block.to(\"cpu\")   # in place of block.to(\"cpu\", non_blocking=True)", Cost: "Slower copies, or more VRAM.",
+	Fix: "cpu_offload", Title: "Offload less, or copy without pinned memory", Told: "First try your program's own setting: fewer blocks to swap, or 8-bit weights. In code, a blocking copy needs no pinned RAM:", Kind: "python", Text: "block.to(\"cpu\")   # in place of block.to(\"cpu\", non_blocking=True)", Cost: "Slower copies, or more VRAM.",
 })
 
 // Unloads: the innermost line outside PyTorch copies from the card to RAM without

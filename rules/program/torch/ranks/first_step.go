@@ -17,14 +17,14 @@ var MakesState = []string{"exp_avg_sq", "in _init_group"}
 // FirstStep is about that moment in a training that DeepSpeed shards.
 var FirstStep = cause.Card{
 	ID: "deepspeed/first-step", Kinds: []fact.Kind{fact.TorchAlloc}, Said: MakesState, If: when.All(when.Not(ledger.Crowded), atLeast64), Figures: momentFigures,
-	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory as the optimizer made its state, at the first step",
-	Means: "Adam keeps two values a parameter and makes them at its first step. {asked} is one of the two for {count} parameters at 32 bit, this rank's part; the 32-bit weights beside them take as much.[[ {slack}]]",
-	Not:   "A smaller batch alone: the state does not shrink with it.",
+	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory when Adam created its optimizer state, at the first step",
+	Means: "Adam keeps two values per parameter and creates them at its first step. {asked} is one of the two for {count} parameters in 32 bit, this GPU's share. The second takes as much again.[[ {slack}]]",
+	Not:   "A smaller batch alone: the optimizer state stays as large.",
 	Cures: []cause.Cure{
 		{Fix: "expandable_segments", If: slackEnough},
-		{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "In the DeepSpeed file, in place of its `zero_optimization` (your own stage).", Steps: OffloadSteps, Cost: "slower steps; 12 bytes of RAM a parameter"},
+		{Fix: "offload_optimizer", Title: "Offload the optimizer to system memory (RAM)", Told: "Add this to `zero_optimization` in your DeepSpeed config, and keep your stage.", Steps: OffloadSteps, Cost: "slower steps; 12 bytes of RAM per parameter"},
 		OffloadWeights,
-		{Fix: "shard_training", If: when.Not(Stage3), Title: "Use stage 3, or more cards", Told: "Stages 1 and 2 divide this state by the cards already; stage 3 divides the weights as well, which makes room for it.", Cost: "more communication"},
+		{Fix: "shard_training", If: when.Not(Stage3), Title: "Or use ZeRO stage 3, or more GPUs", Told: "Stages 1 and 2 already split this state over the GPUs. Stage 3 also splits the weights, which makes room for it.", Cost: "more communication"},
 		{Fix: "use_lora"},
 	},
 	Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/docs/_pages/config-json.md"},
@@ -41,7 +41,7 @@ func momentFigures(c *ledger.Case) map[string]string {
 		out["count"] = fmt.Sprintf("%.0f million", n/1e6)
 	}
 	if slackEnough(c) {
-		out["slack"] = units.Amount(c.Slack.Bytes) + " of its reserve lie unused: the activations of the backward pass are gone by then, but in pieces that are too small."
+		out["slack"] = units.Amount(c.Slack.Bytes) + " of PyTorch's reserved memory is unused, but split into blocks that are too small."
 	}
 	return out
 }

@@ -11,13 +11,13 @@ import (
 var PreparedCards = []cause.Card{{
 	ID: "deepspeed/ranks-prepare", Kinds: []fact.Kind{fact.RustAlloc},
 	If:    func(c *ledger.Case) bool { return beforeSteps(c) && ledger.Requested(c) < units.GiB },
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM) while its ranks prepared the data",
-	Means: "Rust's allocator was refused RAM before the first step; in a Python run that is mostly the tokenizers library at work on the data set. All ranks of a machine share its RAM, and each one that reads or tokenises the whole set holds a copy of its own. [[{asked} is little, so RAM was full before.]]",
-	Not:   "A smaller training batch or ZeRO: no batch was on a card yet.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM), probably while preparing the data set",
+	Means: "The error comes from Rust code; in a training run that is usually the tokenizers library working on the data set. Each process (rank) that reads or tokenises the whole set holds its own copy in the machine's RAM. [[{asked} is little, so RAM was full already.]]",
+	Not:   "A smaller training batch or ZeRO: no training step shows yet.",
 	Cures: []cause.Cure{
-		{Fix: "lower_num_workers", Title: "Start it with fewer ranks, and watch RAM", Told: "`deepspeed --num_gpus 1 SCRIPT` (your own script and options) with `free -h` beside it: if one rank gets through, the copies are what fills RAM.", Cost: "slower"},
-		{Fix: "stream_dataset", Title: "Prepare the data once, and map it", Told: "Tokenise in one process first and `save_to_disk`; the ranks then `load_from_disk`, which maps the file instead of reading it. A token in a tensor takes 8 bytes, and its mask as many. A tenth of the data shows how the need grows.", Cost: "some rewriting"},
-		{Fix: "raise_memory_limit", Title: "Give it more RAM", Told: "A container, pod or job has a limit of its own (`--memory`, `resources.limits.memory`, `--mem`): raise that first. Otherwise swap, or a machine with more.", Cost: "less for others, or money"},
+		{Fix: "lower_num_workers", Title: "Test with one process, and watch RAM", Told: "Run `deepspeed --num_gpus 1 SCRIPT` (your own script and options) with `watch free -h` beside it. If that gets through, the copies fill the RAM.", Cost: "slower"},
+		{Fix: "stream_dataset", Title: "Prepare the data once, then load it from disk", Told: "Tokenise in one process with `datasets` and call `save_to_disk`. In training, `load_from_disk` maps the files instead of reading them into RAM.", Cost: "some rewriting"},
+		{Fix: "raise_memory_limit", Title: "Give it more RAM", Told: "Raise the limit of the container, pod or job first (`--memory`, `resources.limits.memory`, `--mem`). Otherwise add swap.", Cost: "less for others, or money"},
 	},
 	Sources: []string{"deepspeed/launcher/runner.py", "https://github.com/deepspeedai/DeepSpeedExamples/issues/321", "https://huggingface.co/docs/datasets/about_arrow"},
 }}

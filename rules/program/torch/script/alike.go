@@ -48,21 +48,21 @@ var AlikeCards = []cause.Card{
 	{
 		ID: "pytorch/same-on-each", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(whole, cures.OnOneCard, cures.OwnCard),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory on {cards} GPUs alike: each holds the same amount",
-		Means:    "{cards} GPUs were refused the same {asked}, each with the same {mine} of {total} in use. Unless something shards the model already (FSDP, ZeRO-3, tensor parallelism), each holds a whole copy of it, and more GPUs or machines change nothing.[[ {stage}]]",
-		Not:      "More cards under DDP. {settings}.",
+		Headline: "ran out of memory on {cards} GPUs at once, each just as full",
+		Means:    "{cards} GPUs failed with nearly the same figures. Unless something already shards the model (FSDP, ZeRO-3, tensor parallelism), each GPU holds a full copy, so adding GPUs does not help.[[ {stage}]]",
+		Not:      "More GPUs under DDP. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Shard the model over the GPUs", Cost: "communication between the GPUs", Told: "FSDP `FULL_SHARD` with an auto-wrap policy, or DeepSpeed stage 3 with the model made under it (`with deepspeed.zero.Init():`, or `TrainingArguments` before `from_pretrained`); Megatron and its kin: a tensor or pipeline parallel size above 1. Leave out the two offloads where the shards fit without them:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
-			{Fix: "half_precision", Title: "Check that the weights are in 16 bit", Cost: "hardly any quality", Told: "Weights in 32 bit take twice as much on each card: `torch_dtype=torch.bfloat16` (older cards float16) where the model is loaded, mixed precision in training."},
+			{Fix: "shard_training", Title: "Shard the model over the GPUs", Cost: "communication between the GPUs", Told: "FSDP: `FULL_SHARD` with an auto-wrap policy. DeepSpeed: stage 3 as below (drop the offload entries if it fits without them), and create `TrainingArguments` before `from_pretrained`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
+			{Fix: "half_precision", Title: "Check that the weights are in 16 bit", Cost: "hardly any quality", Told: "Pass `torch_dtype=torch.bfloat16` to `from_pretrained` (float16 before RTX 30 and A100): 32 bit takes twice the memory. In training also turn on mixed precision."},
 			{Fix: "lower_batch_size", Title: "If it fails in a step: lower the batch size per GPU", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce[:2]},
 			cures.CheaperTraining,
-			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train an adapter, or freeze layers: only trained parameters have gradients and optimizer state."},
+			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "Train a LoRA adapter, or freeze layers: frozen parameters need no gradients and no optimizer state."},
 		},
 		Figures: func(c *ledger.Case) map[string]string {
 			out := cures.Scene(c)
 			out["cards"], out["stage"] = fmt.Sprint(alike(c)), ""
 			if c.F().Requested != nil && c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && !strings.Contains(c.Phase, "training") {
-				out["stage"] = "Hardly any of it is unused, as is typical while weights are loaded or optimizer state is made."
+				out["stage"] = "PyTorch has hardly any unused memory reserved, which is typical while weights load or optimizer state is created."
 			}
 			return out
 		},

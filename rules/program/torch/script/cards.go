@@ -46,12 +46,12 @@ func figures(add func(c *ledger.Case, s statement, figures map[string]string)) f
 var (
 	noGradients = cause.Cure{
 		Fix: "inference_mode", Title: "Turn gradients off around that loop", Cost: "none", If: when.Not(cures.Freed),
-		Told: "If that is not done yet: otherwise each part keeps the activations of all layers, too. `model.eval()` does not turn gradients off.",
+		Told: "Unless you train in that loop: with gradients on, every stored result also keeps the activations of all layers. `model.eval()` does not turn them off.",
 		Kind: "python", Text: "with torch.no_grad():   # around the loop\n    ...",
 	}
 	lessOfEach = cause.Cure{
-		Fix: "lower_batch_size", Title: "Store less of each part", Cost: "none, where the rest is not used",
-		Told: "The class instead of all scores (`.argmax(1)`), the best few (`.topk(5)`), 16 bit (`.half()`), or only the metric of each batch.",
+		Fix: "lower_batch_size", Title: "Store less per result", Cost: "none, if you do not use the rest",
+		Told: "Keep the predicted class (`.argmax(1)`) or the top few (`.topk(5)`) instead of all scores, or only the metric of each batch.",
 	}
 )
 
@@ -71,15 +71,14 @@ var Cards = slices.Concat(chamferCards, tableCards, wholeCards, layerCards, loop
 // collecting are about what a loop or an export holds.
 var collecting = []cause.Card{
 	{
-		ID: "pytorch/export", Kinds: cures.Refused, Said: []string{"torch.jit.trace(", "torch.onnx.export(", "onnx/utils.py", "jit/_trace.py", "torch2trt("}, If: when.All(cures.OnOneCard, cures.OwnCard), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "pytorch/export", Kinds: cures.Refused, Said: []string{"torch.jit.trace(", "torch.onnx.export(", "onnx/utils.py", "jit/_trace.py"}, If: when.All(cures.OnOneCard, cures.OwnCard), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while exporting the model",
-		Means:    "Export runs the model once on the example input, with gradients unless they are off, and records the graph. So the size of the example decides, and the file comes out the same on the CPU.[[ This program held {mine} of {total}.]]",
+		Means:    "The export runs the model once on your example input, and stores activations for gradients unless they are off. Memory depends on the size of that example. The export usually works on the CPU as well.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Export on the CPU", Cost: "some seconds or minutes", Told: "Move model and example to the CPU, and run the same call without gradients:", Kind: "python", Text: "model = model.cpu().eval()\nexample = example.cpu()      # example: the input that you pass\nwith torch.no_grad():\n    ...                      # your call of trace or export"},
-			{Fix: "lower_resolution", Title: "Use a smaller example input", Cost: "none, with dynamic sizes", Told: "Batch size 1 and half the width and height; in `torch.onnx.export`, `dynamic_axes` leaves those sizes open."},
+			{Fix: "cpu_offload", Title: "Export on the CPU", Cost: "slower, but only once", Told: "Run the same call with model and example on the CPU and gradients off. If the code sets `.cuda()` inside `forward`, do only the `no_grad` part:", Kind: "python", Text: "model = model.cpu().eval()\nexample = example.cpu()      # example: the input that you pass\nwith torch.no_grad():\n    ...                      # your call of trace or export"},
+			{Fix: "lower_resolution", Title: "Use a smaller example input", Cost: "none, with dynamic sizes", Told: "Batch size 1, then half the width and height. In `torch.onnx.export`, `dynamic_axes` keeps these sizes variable in the file."},
 			{Fix: "kill_stale_process", Title: "Check what else is using the GPU", Cost: "free", Kind: "shell", Text: "nvidia-smi"},
-			lessOfEach,
 		},
 		Figures: cures.Scene, Sources: []string{"pytorch/torch/jit/_trace.py", "https://docs.pytorch.org/docs/stable/onnx.html"},
 	},
@@ -87,11 +86,11 @@ var collecting = []cause.Card{
 		ID: "pytorch/gathered-first", Kinds: cures.Refused, Said: []string{"in gather_map", "comm.gather(", "torch._C._gather("}, If: when.All(cures.OnOneCard, cures.OwnCard),
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory while DataParallel gathered all outputs on one GPU",
-		Means:    "DataParallel copies all outputs to the first GPU, where the loss is computed, so that GPU needs more memory than the others.[[ {asked} was such an output; this program held {mine} of {total} there.]]",
-		Not:      "More GPUs with the same total batch: what is gathered stays as large. {settings}.",
+		Means:    "`DataParallel` copies the outputs of all GPUs to one GPU, the first by default. That GPU needs more memory than the others and fills up first.",
+		Not:      "More GPUs with the same total batch: the gathered outputs stay as large. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "balance_split", Title: "Compute the loss inside the module", Cost: "some lines of code", Told: "Then each GPU returns a number instead of its outputs (take `loss.mean()`).", Kind: "python", Text: "class WithLoss(torch.nn.Module):\n    def __init__(self, net, criterion):\n        super().__init__()\n        self.net, self.criterion = net, criterion\n    def forward(self, x, y):\n        return self.criterion(self.net(x), y).unsqueeze(0)\nmodel = torch.nn.DataParallel(WithLoss(net, criterion))   # net, criterion: yours"},
-			{Fix: "upgrade_version", Title: "Or use DistributedDataParallel", Cost: "a process for each GPU", Told: "It gathers no outputs, and is faster: `torchrun --nproc_per_node=2 train.py` (before 1.10 `python -m torch.distributed.launch`)."},
+			{Fix: "balance_split", Title: "In training: compute the loss inside the module", Cost: "some lines of code", Told: "Each GPU then returns one number instead of its outputs. Call `model(x, y).mean().backward()`.", Kind: "python", Text: "class WithLoss(torch.nn.Module):\n    def __init__(self, net, criterion):\n        super().__init__()\n        self.net, self.criterion = net, criterion\n    def forward(self, x, y):\n        return self.criterion(self.net(x), y).unsqueeze(0)\nmodel = torch.nn.DataParallel(WithLoss(net, criterion))   # net, criterion: yours"},
+			{Fix: "upgrade_version", Title: "Or switch to DistributedDataParallel", Cost: "some lines of code", Told: "Wrap the model in `DistributedDataParallel`, use a `DistributedSampler`, and start it with `torchrun --nproc_per_node=2 train.py`. It gathers no outputs and is faster. Before PyTorch 1.10: `python -m torch.distributed.launch`."},
 			{Fix: "lower_batch_size", Title: "Lower the total batch size", Cost: "slower", Told: "{Less}"},
 			lessOfEach,
 		},
@@ -103,14 +102,14 @@ var collecting = []cause.Card{
 			return s.says("retain_graph=True", "retain_graph = True") && s.says("backward(")
 		}),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of memory in a backward pass that keeps its graph",
-		Means:    "`retain_graph=True` keeps the graph of the step. If something is carried over from step to step (a hidden state, a memory, an earlier output), each step's graph includes all earlier ones, and memory climbs until the card is full.[[ This program held {mine} of {total}.]]",
-		Not:      "`empty_cache()`: the graphs are still referred to. {settings}.",
+		Headline: "ran out of memory in `backward(retain_graph=True)`",
+		Means:    "`retain_graph=True` keeps all activations of the step alive. If a tensor is carried from step to step (a hidden state, a memory, an earlier output), the graphs add up and memory climbs until the GPU is full.",
+		Not:      "`empty_cache()`: the graphs are still in use. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", If: critic, Title: "Detach the generated image, and remove retain_graph", Cost: "none: the critic's step needs no gradient of the generator", Kind: "python", Text: "d_fake = D(fake.detach())   # D, fake: yours; makes a graph without the generator\nd_loss.backward()           # then a new D(fake) for the generator's loss"},
-			{Fix: "detach_accumulated", If: when.Not(critic), Title: "Detach what is carried over, and remove retain_graph", Cost: "none: gradients end at the step, as in truncated backpropagation", Kind: "python", Text: "hidden = tuple(h.detach() for h in hidden)   # hidden: what is carried over; one tensor: hidden.detach()\nloss.backward()"},
-			{Fix: "gradient_accumulation", Title: "For several losses of one step: add them and call backward once", Cost: "none", Told: "`(loss_a + loss_b).backward()` needs no `retain_graph`; pass a generator's output to the critic as `fake.detach()`."},
-			{Fix: "lower_batch_size", Title: "See whether memory climbs", Cost: "free", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # if it is flat and still fails: a smaller batch"},
+			{Fix: "detach_accumulated", If: when.Not(critic), Title: "Detach what carries over to the next step, then remove retain_graph", Cost: "none: gradients end at the step, as in truncated backpropagation", Kind: "python", Text: "hidden = tuple(h.detach() for h in hidden)   # hidden: what is carried over; one tensor: hidden.detach()\nloss.backward()"},
+			{Fix: "gradient_accumulation", Title: "Several losses in one step: add them and call backward once", Cost: "none", Told: "`(loss_a + loss_b).backward()` needs no `retain_graph`. In a GAN, pass `fake.detach()` to the critic."},
+			{Fix: "lower_batch_size", Title: "Check whether memory climbs", Cost: "free", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # if it stays flat: lower the batch size instead"},
 		},
 		Figures: cures.Scene, Sources: []string{"https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html", cures.MemoryFAQ},
 	},
@@ -120,25 +119,25 @@ var collecting = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "ran out of memory in `one_hot`: {asked}",
-		Means:    "`one_hot` makes positions x classes integers of 8 bytes, and a `.float()` after it another 4 bytes for each.[[ This program held {mine} of {total} before.]]",
+		Means:    "`one_hot` creates one 8-byte integer for every label and class. A `.float()` after it adds another 4 bytes for each.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Use the class indices instead", Cost: "none", Told: "`F.cross_entropy(scores, labels)` takes class indices; `torch.nn.Embedding` replaces a one-hot row times a matrix; `scores.gather(1, labels[:, None])` picks the score of a class."},
+			{Fix: "fix_shape", Title: "Use class indices instead of one-hot rows", Cost: "none", Told: "For a loss: `F.cross_entropy(scores, labels)` takes the indices. For an input layer: `torch.nn.Embedding`. To pick the score of a class: `scores.gather(1, labels[:, None])`."},
 			{Fix: "lower_batch_size", Title: "Lower the batch size", Cost: "slower", Told: "{Less}"},
-			{Fix: "half_precision", Title: "If you need it: use 1 byte per value", Cost: "none", Kind: "python", Text: "rows = torch.zeros(*labels.shape, num_classes, dtype=torch.bool, device=labels.device).scatter_(-1, labels[..., None], True)   # 1 byte each"},
+			{Fix: "half_precision", Title: "If you do need one-hot: use 1 byte per value", Cost: "none", Kind: "python", Text: "rows = torch.zeros(*labels.shape, num_classes, dtype=torch.bool, device=labels.device).scatter_(-1, labels[..., None], True)   # 1 byte each"},
 		},
 		Figures: figures(func(_ *ledger.Case, _ statement, out map[string]string) { out["Less"] = capital(out["less"]) }),
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},
 	{
 		ID: "pytorch/models-collected", Kinds: cures.Refused, If: ofAny(func(s statement) bool { return s.collected() != "" }), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while several models were put on the GPU together",
-		Means:    "Each model that is added to `{list}` stays on the GPU, and the earlier ones fill it.[[ This program held {mine} of {total}.]]",
+		Headline: "ran out of memory while loading several models onto the GPU",
+		Means:    "Each model added to `{list}` stays on the GPU, so the earlier ones take up the room.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep one model at a time on the GPU", Cost: "a copy to the GPU for each", Told: "Load all to RAM (`map_location=\"cpu\"`), and keep only the results:", Kind: "python", Text: "results = []\nfor m in {list}:                      # all in RAM\n    m.to(\"cuda\")\n    with torch.no_grad():\n        results.append(m(x).cpu())      # x: your input\n    m.to(\"cpu\")"},
-			{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any quality", Told: "`model.half()` before `.cuda()`: half for each."},
-			{Fix: "use_smaller_model", Title: "Use fewer models", Cost: "some quality", Told: "The best two or three of an ensemble, or one with averaged weights."},
+			{Fix: "cpu_offload", Title: "Keep one model at a time on the GPU", Cost: "slower: each model is copied to the GPU", Told: "Load all of them to system RAM (`torch.load(..., map_location=\"cpu\")`, no `.cuda()`), then run one after another:", Kind: "python", Text: "results = []\nfor m in {list}:                      # all in RAM\n    m.to(\"cuda\")\n    with torch.no_grad():\n        results.append(m(x).cpu())      # x: your input\n    m.to(\"cpu\")"},
+			{Fix: "half_precision", Title: "Or load them in 16 bit", Cost: "hardly any quality", Told: "`model.half().cuda()` halves the memory of each, if they are in 32 bit. Inputs then need `.half()` too."},
+			{Fix: "use_smaller_model", Title: "Or use fewer models", Cost: "some quality", Told: "Keep the best two or three of an ensemble."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) { out["list"] = s.collected() }),
 		Sources: []string{cures.MemoryFAQ, "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},
@@ -146,9 +145,9 @@ var collecting = []cause.Card{
 	{
 		ID: "pytorch/list-grows", Kinds: cures.Refused, If: of(func(s statement) bool { list, _ := s.appended(); return list != "" }), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while a loop collected results in `{list}` on the GPU",
-		Means:    "Everything that is added to `{list}` stays on the GPU, and with gradients on, the whole graph of its batch as well. It grows with the number of batches, so early batches pass and a later one fails.[[ This program held {mine} of {total}.]]",
-		Not:      "A smaller batch alone: the results add up to the same. {settings}.",
-		Later:    "If it fails at the very first batch, the list is not the reason: turn gradients off and halve the batch size.",
+		Means:    "Every result added to `{list}` stays on the GPU. With gradients on, all activations of its batch stay too. So early batches pass and a later one fails.",
+		Not:      "A smaller batch alone: the results add up to the same size. {settings}.",
+		Later:    "If it fails at the very first batch, the list is not the cause: turn gradients off and halve the batch size.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Move each result to RAM", Cost: "hardly slower", Kind: "python", Text: "{list}.append({part}.detach().cpu())"},
 			noGradients, lessOfEach,
@@ -163,14 +162,14 @@ var collecting = []cause.Card{
 	{
 		ID: "pytorch/rollout-at-once", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, rollout, func(c *ledger.Case) bool { s, ok := failing(c); return ok && s.remembered() == "" }, when.Not(cures.LateStep)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in the agent's update from its rollout",
-		Means:    "The network processes all collected states in one batch and stores its activations for the backward pass; that grows with steps, environments and the size of an observation.[[ This program held {mine} of {total}.]]",
+		Headline: "ran out of memory while updating the agent from a whole rollout",
+		Means:    "The update seems to pass all collected states through the network in one batch. Its activations grow with the number of steps and environments, and with the size of an observation.",
 		Not:      "{settings}.",
 		Later:    cures.Kept,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Update in minibatches", Cost: "none: PPO is meant to work so", Kind: "python", Text: "for idx in torch.randperm(len(states)).split(256):   # states: what you pass now\n    ...                                              # the same update over states[idx], actions[idx], ..."},
-			{Fix: "stream_dataset", Title: "Keep the rollout in RAM", Cost: "hardly slower", Told: "Images as `uint8` (divided by 255 on the card), no graphs: `log_prob.detach()`, `value.detach()` when they are stored; `.to(device)` for a minibatch only."},
-			{Fix: "lower_resolution", Title: "Collect less per update", Cost: "noisier updates", Told: "Fewer environments or steps, smaller frames (84 x 84, gray)."},
+			{Fix: "lower_batch_size", Title: "Update in minibatches", Cost: "none: PPO is designed for it", Kind: "python", Text: "for idx in torch.randperm(len(states)).split(256):   # states: what you pass now\n    ...                                              # the same update over states[idx], actions[idx], ..."},
+			{Fix: "stream_dataset", Title: "Keep the rollout in RAM", Cost: "hardly slower", Told: "Store images as `uint8`, and `log_prob.detach()` and `value.detach()` without their graphs. Move only the minibatch to the GPU (`.to(device)`)."},
+			{Fix: "lower_resolution", Title: "Collect less per update", Cost: "noisier updates", Told: "Use fewer environments or steps, or smaller frames (84 x 84, grayscale)."},
 		},
 		Figures: cures.Scene, Sources: []string{"https://docs.pytorch.org/tutorials/intermediate/reinforcement_ppo.html", cures.MemoryFAQ},
 	},
@@ -178,10 +177,10 @@ var collecting = []cause.Card{
 		ID: "pytorch/result-grows", Kinds: cures.Refused, If: ofAny(func(s statement) bool { _, _, ok := s.growing(); return ok }),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while `{whole}` grew in a loop",
-		Means:    "Each iteration makes a new tensor of all results so far plus one part, while the old one still exists: about twice its size for a moment. It grows with the data; with gradients on, each part keeps its graph as well.[[ `{whole}` has reached {asked}; this program held {mine} of {total}.]]",
-		Not:      "A smaller batch alone: the results add up to the same. {settings}.",
+		Means:    "Each iteration builds a new, longer tensor while the old one still exists, so it briefly takes twice its size. With gradients on, each part also keeps the activations of its batch.[[ `{whole}` would now be {asked}.]]",
+		Not:      "A smaller batch alone: the results add up to the same size. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "Collect the parts in RAM, and concatenate once", Cost: "none", Kind: "python", Text: "{list} = []                             # before the loop\n{list}.append({part}.detach().cpu())    # in it, in place of that line\n{whole} = torch.cat({list})             # after it, in RAM"},
+			{Fix: "detach_accumulated", Title: "Collect the parts in system RAM, concatenate once at the end", Cost: "none", Kind: "python", Text: "{list} = []                             # before the loop\n{list}.append({part}.detach().cpu())    # in it, in place of that line\n{whole} = torch.cat({list})             # after it, in RAM"},
 			noGradients, lessOfEach,
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) {
@@ -197,12 +196,12 @@ var collecting = []cause.Card{
 		ID: "pytorch/whole-buffer", Kinds: cures.Refused, If: ofAny(func(s statement) bool { return s.remembered() != "" }),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while moving all of `{store}` to the GPU",
-		Means:    "The line makes one tensor of everything in `{store}`. That grows with the episodes, so the first ones pass and a later one fails.[[ It came to {asked}; this program held {mine} of {total}.]]",
+		Means:    "The line turns everything stored in `{store}` into one tensor. If the store grows with each episode, the first ones pass and a later one fails.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Sample a random batch per step", Cost: "none", Kind: "python", Text: "batch = random.sample({store}, 64)   # then the same line over batch in place of {store}"},
-			{Fix: "stream_dataset", Title: "Keep the replay buffer in RAM", Cost: "hardly slower", Told: "States as NumPy arrays or CPU tensors, images as `uint8` (a quarter of 32 bit); `.detach().cpu()` when they go in, `.to(device)` for the batch only."},
-			{Fix: "lower_context", Title: "Limit its length", Cost: "older steps are forgotten", Told: "`collections.deque(maxlen=100_000)`; on-policy methods empty it after each update."},
+			{Fix: "lower_batch_size", Title: "Off-policy (DQN, SAC): sample a random batch per step", Cost: "none", Kind: "python", Text: "batch = random.sample({store}, 64)   # then the same line over batch in place of {store}"},
+			{Fix: "stream_dataset", Title: "Keep the replay buffer in RAM", Cost: "hardly slower", Told: "Store states with `.detach().cpu()`, images as `uint8` (a quarter of 32 bit). Move only the sampled batch to the GPU (`.to(device)`)."},
+			{Fix: "lower_context", Title: "Limit its length", Cost: "older steps are forgotten", Told: "`collections.deque(maxlen=100_000)`. On-policy methods (PPO, REINFORCE) should empty it after each update and update in minibatches."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) { out["store"] = s.remembered() }),
 		Sources: []string{cures.MemoryFAQ, "https://docs.pytorch.org/tutorials/intermediate/reinforcement_q_learning.html"},
@@ -211,10 +210,10 @@ var collecting = []cause.Card{
 		ID: "pytorch/parts-joined", Kinds: cures.Refused, If: of(func(s statement) bool { return s.joined() != "" }),
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory while concatenating `{list}`",
-		Means:    "The parts of `{list}` are on the GPU already, and the line makes one tensor of them: twice as much for a moment.[[ The whole is {asked}; this program held {mine}, the parts included.]] A list that a loop fills grows with the data.",
-		Not:      "A smaller batch alone: the parts add up to the same. {settings}.",
+		Means:    "If the parts of `{list}` are on the GPU, joining them there takes their size a second time.[[ The joined tensor would be {asked}.]] If a loop fills the list, it grows with the data.",
+		Not:      "A smaller batch alone: the parts add up to the same size. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "Move each part to RAM, and concatenate there", Cost: "hardly slower", Kind: "python", Text: "{list}.append(part.detach().cpu())   # part: what the loop appends now"},
+			{Fix: "detach_accumulated", Title: "Move each part to system RAM, and concatenate there", Cost: "hardly slower", Kind: "python", Text: "{list}.append(part.detach().cpu())   # part: what the loop appends now"},
 			noGradients, lessOfEach,
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) { out["list"] = s.joined() }),
@@ -224,18 +223,18 @@ var collecting = []cause.Card{
 		ID: "pytorch/scores-added-up", Kinds: cures.Refused, If: of(func(s statement) bool { _, _, ok := s.added(); return ok }),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while adding up `{whole}` in an evaluation",
-		Means:    "The line holds {parts} at once. In an evaluation each usually has a value for every class at every position of the input, so the size of the image (or length of the text) times the classes decides.[[ One of them is {asked}; this program held {mine} of {total}.]]",
+		Means:    "The line holds {parts} at once. Each usually has one value per class and pixel (or position), so memory grows with the image size and the number of classes.",
 		Not:      "A smaller training batch. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Add up on the CPU", Cost: "a little slower", Told: "And make `{whole}` there before the loop (`torch.zeros(...)` without `.cuda()` or `device=`).", Kind: "python", Text: "{sum} part.cpu()   # part: what that line adds"},
-			{Fix: "lower_resolution", Title: "Evaluate at a smaller size, or at fewer scales", Cost: "detail", Told: "Half the width and height takes a quarter; test in tiles; the script's option or config for test sizes."},
+			{Fix: "cpu_offload", Title: "Add up on the CPU", Cost: "a little slower", Told: "Also create `{whole}` on the CPU before the loop: `torch.zeros(...)` without `.cuda()` or `device=`.", Kind: "python", Text: "{sum} part.cpu()   # part: what that line adds"},
+			{Fix: "lower_resolution", Title: "Evaluate at a smaller size, or at fewer scales", Cost: "detail", Told: "Half the width and height takes a quarter of the memory. Look for the test size or scales in the script's options or config, or test in tiles."},
 			noGradients, lessOfEach,
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) {
 			out["whole"], _, _ = s.added()
-			out["parts"], out["sum"] = "old sum, new sum and the part that is added", out["whole"]+" = "+out["whole"]+".cpu() +"
+			out["parts"], out["sum"] = "the old sum, the new sum and the part being added", out["whole"]+" = "+out["whole"]+".cpu() +"
 			if s.says("+=") {
-				out["parts"], out["sum"] = "the sum and the part that is added", out["whole"]+"[...] +="
+				out["parts"], out["sum"] = "the sum and the part being added", out["whole"]+"[...] +="
 			}
 		}),
 		Sources: []string{cures.MemoryFAQ, "https://github.com/CSAILVision/semantic-segmentation-pytorch"},

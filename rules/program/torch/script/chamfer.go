@@ -45,12 +45,12 @@ var (
 	}
 	compiledChamfer = cause.Cure{
 		Fix: "efficient_attention", Title: "Or use a compiled Chamfer distance", Cost: "an extension to build",
-		Told: "It keeps the nearest neighbours only, no matrix.[[ {accelerated}]] ChamferDistancePytorch: `dist_chamfer_3D.chamfer_3DDist()`; PyTorch3D: `pytorch3d.loss.chamfer_distance`.",
+		Told: "It keeps only the nearest neighbours, not the whole matrix.[[ {accelerated}]] PyTorch3D: `pytorch3d.loss.chamfer_distance`. ChamferDistancePytorch: `dist_chamfer_3D.chamfer_3DDist()`.",
 	}
-	fewerPoints = cause.Cure{Fix: "lower_resolution", Title: "Or use fewer points", Cost: "detail", Told: "Half of the points in both clouds takes a quarter."}
+	fewerPoints = cause.Cure{Fix: "lower_resolution", Title: "Or use fewer points", Cost: "detail", Told: "Half the points in both clouds takes a quarter of the memory."}
 )
 
-const chamferMeans = "`{function}` compares every point of one cloud with every point of the other: clouds x points x points values of 4 bytes.[[ {matrix}]] It holds several such matrices at once"
+const chamferMeans = "`{function}` compares every point of one cloud with every point of the other. One matrix has batch x points x points values of 4 bytes.[[ {matrix}]] The function usually holds several at once"
 
 var chamferSources = []string{"AtlasNet/training/train_AE_AtlasNet.py", "ChamferDistancePytorch/chamfer_python.py", "pytorch3d/pytorch3d/loss/chamfer.py"}
 
@@ -58,8 +58,8 @@ var chamferSources = []string{"AtlasNet/training/train_AE_AtlasNet.py", "Chamfer
 var chamferCards = []cause.Card{{
 	ID: "pytorch/chamfer", Kinds: cures.Refused, If: when.All(chamfer, when.Any(unsized, when.All(cures.OnOneCard, cures.OwnCard))),
 	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: chamferFigures,
-	Headline: "ran out of memory in a Chamfer distance written in Python: every point with every point",
-	Means:    chamferMeans + ", and in training their gradients.",
+	Headline: "ran out of memory in a Chamfer distance: it compares every point with every point",
+	Means:    chamferMeans + ", in training with their gradients.",
 	Not:      "{futile}.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Lower the batch size", Cost: "slower", Told: "{batch_to} Memory falls in proportion[[: one matrix is then {then}]]."},
@@ -68,8 +68,8 @@ var chamferCards = []cause.Card{{
 	Sources: chamferSources,
 }, {
 	ID: "pytorch/chamfer-beside", Kinds: cures.Allocators, If: when.All(chamfer, ledger.Crowded, severalMatrices), Among: []string{cause.LeakedProcess}, Figures: chamferFigures,
-	Headline: "ran out of memory in a Chamfer distance, on a card that others use",
-	Means:    "{others} of the card is held outside this program. But the empty card may not be enough either: " + chamferMeans + ".",
+	Headline: "ran out of memory in a Chamfer distance, on a GPU that something else uses too",
+	Means:    "Something outside this program holds {others} of the GPU. An empty GPU may not be enough either: " + chamferMeans + ".",
 	Not:      "{futile}.",
 	Cures: []cause.Cure{
 		cures.EndListed, cures.LookFirst, fewerClouds,
@@ -114,9 +114,9 @@ func chamferFigures(c *ledger.Case) map[string]string {
 			out["then"] = units.Amount(size / int64(batch) * int64(few))
 		}
 	case batch > 0 && c.Asked.Has():
-		out["matrix"] = fmt.Sprintf("With a batch of %d, %s is about %s points in each cloud.", batch, c.Asked, ledger.Thousands(int64(math.Sqrt(float64(c.Asked.Bytes)/4/float64(batch)))))
+		out["matrix"] = fmt.Sprintf("With a batch of %d, %s means about %s points in each cloud.", batch, c.Asked, ledger.Thousands(int64(math.Sqrt(float64(c.Asked.Bytes)/4/float64(batch)))))
 	case c.Asked.Has() && c.Asked.Bytes > 4*2048*2048:
-		out["matrix"] = fmt.Sprintf("With 2,048 points in each, %s would be %d pairs of clouds in one call.", c.Asked, (c.Asked.Bytes+2*2048*2048)/(4*2048*2048))
+		out["matrix"] = fmt.Sprintf("At 2,048 points per cloud, %s would be a batch of %d.", c.Asked, (c.Asked.Bytes+2*2048*2048)/(4*2048*2048))
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func eagerFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	if c.Slack.Bytes >= asked && asked > 0 {
-		out["slackwords"] = units.Amount(c.Slack.Bytes) + " of its reserve lay unused in pieces: expandable segments may get it past this, not past a longer text."
+		out["slackwords"] = units.Amount(c.Slack.Bytes) + " of its reserved memory is unused: expandable segments may get it past this, but not past a longer text."
 	}
 	return out
 }
@@ -73,13 +73,13 @@ func grouped(n int64) string {
 // EagerScores is about attention whose scores are stored.
 var EagerScores = cause.Card{
 	ID: "transformers/eager-scores", Kinds: cures.Refused, If: when.All(cures.OnOneCard, eagerly, func(c *ledger.Case) bool { return c.Reader.Writes("python") && !ledger.Crowded(c) && !ledger.Roomy(c) }), Figures: eagerFigures,
-	Among: []string{cause.ContextTooLong, cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.Unknown}, Headline: "ran out of memory on attention scores that a fused kernel would not store[[: {asked}]]",
-	Means: "The line makes attention's scores in full: batch x heads x length x length, in every layer.[[ {asked} would be {example}, for instance.]] That is transformers' \"eager\" attention: the only one in old releases, and in newer ones what models without another get, or who asks for `output_attentions`.[[ {slackwords}]]",
+	Among: []string{cause.ContextTooLong, cause.BatchTooLarge, cause.OversizedAllocation, cause.ModelTooLarge, cause.TrainingStateTooLarge, cause.Unknown}, Headline: "ran out of memory on attention scores, which fused attention would not store[[: {asked}]]",
+	Means: "The model uses transformers' \"eager\" attention, which stores every score: batch x heads x length x length, in each layer.[[ {asked} would be {example}, for instance.]] Old releases have no other; newer ones use it for some models and for `output_attentions=True`.[[ {slackwords}]]",
 	Cures: []cause.Cure{
-		{Fix: "efficient_attention", Title: "Use fused attention", Told: "In your `from_pretrained(...)` call; transformers 4.36 and later with PyTorch 2.1.1 or later. An older one: update it. Not with `output_attentions=True`.", Kind: "python", Text: "attn_implementation=\"sdpa\"   # or \"flash_attention_2\" with the flash-attn package, RTX 30 and newer", Cost: "none; usually faster"},
-		{Fix: "lower_resolution", If: ofPictures, Title: "Lower the pixels of a picture", Told: "Each patch is a token here: half the width and height is a sixteenth of these scores. Qwen-VL: `AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)`, or the program's own option for it; of a video fewer frames.", Cost: "detail"},
-		{Fix: "lower_context", If: when.Not(ofPictures), Title: "Shorten the texts", Told: "Half the length is a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or the program's own option for it.", Cost: "what is cut off is not read"},
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Half of it is half of the scores; in training with twice the accumulation.", Cost: "slower"},
+		{Fix: "efficient_attention", Title: "Use fused attention", Told: "Add it to your `from_pretrained(...)` call, and drop `output_attentions=True`. Needs transformers 4.36 and PyTorch 2.1.1 or later.", Kind: "python", Text: "attn_implementation=\"sdpa\"   # or \"flash_attention_2\" with the flash-attn package, RTX 30 and newer", Cost: "none; usually faster"},
+		{Fix: "lower_resolution", If: ofPictures, Title: "Use smaller images", Told: "Half the width and height takes a sixteenth of these scores, as each patch is a token. Qwen-VL: `AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)`. Of a video, use fewer frames.", Cost: "detail"},
+		{Fix: "lower_context", If: when.Not(ofPictures), Title: "Shorten the texts", Told: "Half the length takes a quarter of these scores: `truncation=True, max_length=...` in the tokenizer, or your program's own option.", Cost: "what is cut off is not read"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Half the batch size takes half the memory for scores. In training, double the gradient accumulation steps.", Cost: "slower"},
 	},
 	Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/src/transformers/models/llama/modeling_llama.py", "transformers/docs/source/en/attention_interface.md"},
 }

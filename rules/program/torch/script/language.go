@@ -60,9 +60,9 @@ func ofTexts(c *ledger.Case) bool {
 
 // fewTexts are cures of a batch of texts that is too large.
 var fewTexts = []cause.Cure{
-	{Fix: "lower_batch_size", Title: "Pass a few texts at a time, without gradients", Cost: "hardly slower", Told: "Sorted by length there is little padding. Take 1 to 8 at a time (texts, tokenizer: yours):", Kind: "python", Text: "out = []\nwith torch.no_grad():\n    for i in range(0, len(texts), 8):\n        batch = tokenizer(texts[i:i + 8], padding=True, truncation=True, max_length=512, return_tensors=\"pt\")\n        out.append(model(**batch.to(model.device))[0].cpu())"},
-	{Fix: "lower_context", Title: "Cut the longest texts", Cost: "what is cut off is not read", Told: "`truncation=True, max_length=512` in the tokenizer; half the length takes a quarter. Proteins: leave out or split what is above 1,000 residues."},
-	{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "`model.half()` (T5: bfloat16): half of weights and work."},
+	{Fix: "lower_batch_size", Title: "Pass a few texts at a time, without gradients", Cost: "hardly slower", Told: "Start with 8 at a time, then 1 (texts, tokenizer: yours). Sort them by length to avoid padding:", Kind: "python", Text: "out = []\nwith torch.no_grad():\n    for i in range(0, len(texts), 8):\n        batch = tokenizer(texts[i:i + 8], padding=True, truncation=True, max_length=512, return_tensors=\"pt\")\n        out.append(model(**batch.to(model.device))[0].cpu())"},
+	{Fix: "lower_context", Title: "Cut the longest texts", Cost: "what is cut off is not read", Told: "Pass `truncation=True, max_length=512` to the tokenizer. Half the length takes up to a quarter of the memory. Proteins: split or skip sequences above 1,000 residues."},
+	{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "`model.half()` halves weights and activations on a GPU; on a CPU and for T5 use `model.to(torch.bfloat16)`."},
 }
 
 // TransformersCards are about calls of transformers in a script.
@@ -70,32 +70,32 @@ var TransformersCards = []cause.Card{
 	{
 		ID: "transformers/pipeline-batch", Kinds: cures.Refused, Said: []string{"transformers/pipelines/"}, Unsaid: []string{"pipelines/text_generation", "in generate"},
 		If: when.All(cures.OnOneCard, cures.OwnCard, when.Not((*ledger.Case).Training), func(c *ledger.Case) bool { return passed(c, "batch_size") > 1 }), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: passedFigures,
-		Headline: "ran out of memory in a pipeline with batch_size {texts}",
-		Means:    "The pipeline computes {texts} inputs at once and pads each batch to its longest one; attention grows with batch x length squared.[[ {asked} is one of its pieces.]] The number of inputs in the list does not matter.",
-		Not:      "Splitting the list: each batch stays as large. {settings}.",
+		Headline: "ran out of memory in a pipeline with `batch_size={texts}`",
+		Means:    "The pipeline processes {texts} inputs at once and pads each batch to its longest one. The length of your whole list does not matter.",
+		Not:      "Splitting your list: each batch stays as large. {settings}.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower batch_size from {texts} to {fewer}", Cost: "hardly slower: short batches have less padding", Told: "In your call of the pipeline; the results are the same."},
-			{Fix: "lower_context", If: ofTexts, Title: "Cut long texts", Cost: "what is cut off is not read", Told: "Add `truncation=True, max_length=512` to the same call (256 takes a quarter of the attention scores); sort the texts by length."},
-			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "Half of everything: in `pipeline(...)`", Kind: "python", Text: "torch_dtype=torch.float16"},
+			{Fix: "lower_context", If: ofTexts, Title: "Cut long texts", Cost: "what is cut off is not read", Told: "Add `truncation=True, max_length=512` to the same call, and sort the texts by length."},
+			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "In your `pipeline(...)` call:", Kind: "python", Text: "torch_dtype=torch.float16"},
 		},
 		Sources: []string{"transformers/src/transformers/pipelines/base.py", "transformers/docs/source/en/main_classes/pipelines.md"},
 	},
 	{
 		ID: "transformers/long-audio", Kinds: cures.Refused, If: when.All(cures.OnOneCard, encodes, largePart, func(c *ledger.Case) bool { return through(c, heard...) }), Cause: cause.OversizedAllocation, Weight: cause.Strong, Figures: passedFigures,
 		Headline: "ran out of memory on a long recording",
-		Means:    "The model reads the whole recording at once, 50 frames a second, and its attention compares all frames with all: twice the length takes four times the memory.[[ {asked} is one of its pieces, {mine} of {total} was in use.]]",
+		Means:    "The model reads the whole recording at once, and its attention compares every frame with every other. Twice the length takes up to four times the memory.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Read it in chunks of 20 seconds", Cost: "none to speak of: chunks overlap", Told: "For speech recognition (CTC models); path: your file:", Kind: "python", Text: "asr = pipeline(\"automatic-speech-recognition\", model=name, device=0)   # name: as in your call\ntext = asr(path, chunk_length_s=20, stride_length_s=(4, 2))[\"text\"]"},
-			{Fix: "lower_batch_size", Title: "For embeddings: a loop over pieces", Cost: "no context between the pieces", Kind: "python", Text: "with torch.no_grad():\n    out = [model(part).last_hidden_state.cpu() for part in x.split(20 * 16000, dim=1)]   # x: batch x samples at 16 kHz"},
-			{Fix: "inference_mode", Title: "Turn gradients off, use 16 bit", Cost: "hardly any quality", Told: "`with torch.no_grad():` around the call, and `model.half()` with `x.half()`: half."},
+			{Fix: "lower_context", Title: "Read it in chunks of 20 seconds", Cost: "hardly any accuracy: chunks overlap", Told: "For speech recognition with a CTC model (path: your file):", Kind: "python", Text: "asr = pipeline(\"automatic-speech-recognition\", model=name, device=0)   # name: as in your call\ntext = asr(path, chunk_length_s=20, stride_length_s=(4, 2))[\"text\"]"},
+			{Fix: "lower_batch_size", Title: "For embeddings: loop over chunks", Cost: "no context between chunks", Kind: "python", Text: "with torch.no_grad():\n    out = [model(part).last_hidden_state.cpu() for part in x.split(20 * 16000, dim=1)]   # x: batch x samples at 16 kHz"},
+			{Fix: "inference_mode", Title: "Turn gradients off, use 16 bit", Cost: "hardly any quality", Told: "Put `with torch.no_grad():` around the call. `model.half()` and `x.half()` halve the rest."},
 		},
 		Sources: []string{"transformers/src/transformers/pipelines/automatic_speech_recognition.py", "transformers/src/transformers/models/wav2vec2/modeling_wav2vec2.py"},
 	},
 	{
 		ID: "transformers/encode", Kinds: cures.Refused, Unsaid: []string{"logits.float()"}, If: when.All(cures.OnOneCard, encodes, largePart, func(c *ledger.Case) bool { _, ok := failing(c); return ok && textual(c) }), Cause: cause.OversizedAllocation, Weight: cause.Strong, Figures: passedFigures,
 		Headline: "ran out of memory on a batch of texts",
-		Means:    "One call computes all texts that it is given, each padded to the longest: batch x heads x length x length values for the attention of a layer.[[ {asked} is one of its pieces; {mine} of {total} was in use.]] So the number of texts and the longest of them decide, hardly the weights.",
+		Means:    "One call computes all the texts passed to it, usually each padded to the longest. So the number of texts and the longest one decide how much memory it takes.",
 		Not:      "{settings}.",
 		Cures:    fewTexts,
 		Sources:  []string{"transformers/src/transformers/models/bert/modeling_bert.py", "transformers/docs/source/en/pad_truncation.md"},
@@ -106,8 +106,8 @@ var TransformersCards = []cause.Card{
 			return ok && c.Asked.Bytes > 256*units.MiB && textual(c)
 		}), Cause: cause.HostMemory, Weight: cause.Strong, Figures: passedFigures,
 		Headline: "ran out of system memory (RAM) on a batch of texts",
-		Means:    "One call computes all texts that it is given, each padded to the longest: batch x heads x length x length values for the attention of a layer.[[ {asked} is one of its pieces.]] So the number of texts and the longest of them decide, hardly the weights.",
-		Not:      "The graphics card's settings: it runs on the CPU.",
+		Means:    "One call computes all the texts passed to it, usually each padded to the longest. So the number of texts and the longest one decide how much memory it takes.",
+		Not:      "GPU settings: the model runs on the CPU.",
 		Cures:    fewTexts,
 		Sources:  []string{"transformers/src/transformers/models/bert/modeling_bert.py", "transformers/docs/source/en/pad_truncation.md"},
 	},
@@ -115,13 +115,13 @@ var TransformersCards = []cause.Card{
 		ID: "transformers/beams", Kinds: cures.Refused, Said: []string{"in beam_search", "in _beam_search", "in beam_sample", "_reorder_cache", "_temporary_reorder_cache"},
 		If: when.All(cures.OnOneCard, cures.OwnCard, when.Not((*ledger.Case).Training)), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: passedFigures,
 		Headline: "ran out of memory in beam search",
-		Means:    "Each beam of each text has a KV cache of its own[[ ({beams} beams here)]], and the caches are copied when beams change places. So memory is texts x beams x tokens, beside the weights.[[ This program held {mine} of {total}.]]",
+		Means:    "Each beam of each text has its own KV cache[[ ({beams} beams here)]], and beam search copies the caches between steps. Besides the weights, memory grows with texts x beams x tokens.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Use fewer beams (num_beams)", Cost: "slightly other texts; the last beams change least", Told: "`num_beams={half}` in your call of `generate`[[ in place of {beams}]], 1 is greedy search; `num_return_sequences` may not be larger."},
-			{Fix: "lower_batch_size", Title: "Pass fewer texts in one call", Cost: "slower", Told: "Loop over 1 to 4 texts at a time, and move each result to RAM: `out.append(ids.cpu())`."},
-			{Fix: "lower_context", Title: "Shorten prompt and answer", Cost: "what is cut off is missing", Told: "`max_length` (or `max_new_tokens`) as long as you need, and `truncation=True, max_length=512` in the tokenizer."},
-			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "`model.half()` halves weights and cache (T5: bfloat16)."},
+			{Fix: "lower_parallel", Title: "Use fewer beams (num_beams)", Cost: "slightly different texts", Told: "`num_beams={half}` in your `generate` call[[ instead of {beams}]]; 1 is greedy search. `num_return_sequences` must not be larger."},
+			{Fix: "lower_batch_size", Title: "Pass fewer texts per call", Cost: "slower", Told: "Loop over 1 to 4 texts at a time, and store results with `out.append(ids.cpu())`."},
+			{Fix: "lower_context", Title: "Shorten prompt and answer", Cost: "what is cut off is missing", Told: "Set `max_new_tokens` to what you need, and `truncation=True, max_length=512` in the tokenizer."},
+			{Fix: "half_precision", Title: "Load the model in 16 bit", Cost: "hardly any quality", Told: "`model.half()` halves weights and KV cache (T5: `model.to(torch.bfloat16)`)."},
 		},
 		Sources: []string{"transformers/src/transformers/generation/utils.py", "transformers/src/transformers/models/bart/modeling_bart.py"},
 	},

@@ -34,7 +34,7 @@ func Literal(q *explain.Question) *ledger.Explained {
 	return s.Found()
 }
 
-const literalWhat = "are the tensor whose shape stands in the failing line"
+const literalWhat = "are the tensor with the shape in the failing line"
 
 // stated: the line says which tensor it was.
 func stated(c *ledger.Case) bool { return c.Explained != nil && c.Explained.What == literalWhat }
@@ -123,13 +123,13 @@ func count(s string) (int64, bool) {
 var literalCards = []cause.Card{{
 	ID: "pytorch/stated-shape", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, stated, largePiece, when.Not(when.Any(ledger.Crowded, ledger.Roomy, onIntel))),
 	Cause: cause.OversizedAllocation, Weight: cause.Strong, Figures: literalFigures,
-	Headline: "ran out of memory in a line that makes one tensor of {asked}",
-	Means:    "The shape in that line gives the whole size; no batch size or model changes it.[[ {mine} of {total} was in use before.]]",
+	Headline: "ran out of memory in a line that creates one tensor of {asked}",
+	Means:    "The shape is written in that line, so no batch size or model changes it.",
 	Not:      "{settings}.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "Make only the part that is used", Cost: "some lines of code", Told: "Take the shape from the input (`x.shape`) instead of a fixed maximum, or work on blocks of rows.[[ {mask}]]"},
-		{Fix: "half_precision", If: wide, Title: "Use a smaller data type", Cost: "precision", Told: "A mask needs 1 byte a value (`dtype=torch.bool`), a 16-bit type 2; it has {width} now."},
-		{Fix: "cpu_offload", Title: "Make it in RAM, and move a part at a time", Cost: "slower", Told: "`device=\"cpu\"` in that line, then `part.to(device)` for the rows in use. RAM must have {asked} for it."},
+		{Fix: "fix_shape", Title: "Create only the part you use", Cost: "some lines of code", Told: "Take the shape from the input (`x.shape`) instead of a fixed maximum, or work on blocks of rows.[[ {mask}]]"},
+		{Fix: "half_precision", If: wide, Title: "Use a smaller data type", Cost: "precision", Told: "A mask needs 1 byte per value (`dtype=torch.bool`), a 16-bit type 2. It takes {width} now."},
+		{Fix: "cpu_offload", Title: "Create it in system RAM, and move parts of it", Cost: "slower", Told: "Write `device=\"cpu\"` in that line, then `part.to(device)` for the rows in use. It takes {asked} of RAM."},
 	},
 	Sources: []string{cures.AllocatorSource, "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
 }}
@@ -149,7 +149,7 @@ func literalFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
 	out["width"], out["mask"] = strconv.FormatInt(perValue(c), 10), ""
 	if f := ledger.OwnFrame(c); f != nil && (strings.Contains(f.Source, "mask") || strings.Contains(f.Function, "mask")) {
-		out["mask"] = "A causal mask need not exist at all: `scaled_dot_product_attention(q, k, v, is_causal=True)`."
+		out["mask"] = "A causal mask needs no tensor at all: `scaled_dot_product_attention(q, k, v, is_causal=True)`."
 	}
 	return out
 }

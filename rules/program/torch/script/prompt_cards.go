@@ -11,13 +11,13 @@ import (
 var PromptCards = []cause.Card{{
 	ID: "transformers/prompt", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"generation/configuration_utils.py", "Setting `pad_token_id` to `eos_token_id`"}, If: pastTheCard,
 	Cause: cause.OversizedAllocation, Weight: cause.Strong,
-	Headline: "asked for {asked} in one piece while it generated: the card has {total}",
-	Means:    "The lines above it are of a language model that answers. A piece of that size is most likely the scores of attention (every token with every other, so four times as much for twice the text) or the logits of a very long prompt, or of many at once. In a chain with retrieval the prompt holds all documents found, and the history.",
-	Not:      "4 bit, closing programs, allocator settings: not even an empty card holds that piece.",
+	Headline: "asked for {asked} at once, but the GPU has only {total}: probably a very long prompt",
+	Means:    "The log shows a language model generating text. A request of that size is most likely attention scores or logits of a very long prompt, or of many prompts at once. Twice the text can take four times the memory. In a RAG chain the prompt includes all retrieved documents and the history.",
+	Not:      "4 bit, closing programs, allocator settings: the request is larger than the whole GPU.",
 	Cures: []cause.Cure{
-		{Fix: "lower_context", Title: "Shorten the prompt", Cost: "it sees less of the text", Kind: "text", Text: "Print its length in tokens first. Fewer and shorter documents (LangChain: `search_kwargs={\"k\": 2}` for the retriever, a smaller `chunk_size`), less history; or `truncation=True, max_length=2048` for the tokenizer."},
-		{Fix: "efficient_attention", Title: "Use attention that stores no scores", Cost: "free", Told: "In the call of `from_pretrained` (Transformers 4.36 and later): `attn_implementation=\"sdpa\"`, or `\"flash_attention_2\"` on RTX 30 and later."},
-		{Fix: "lower_batch_size", Title: "One prompt at a time", Cost: "slower", Told: "In a pipeline `batch_size=1`; no list of prompts in one `generate`."},
+		{Fix: "lower_context", Title: "Shorten the prompt", Cost: "it sees less of the text", Kind: "text", Text: "Print its length in tokens first. Pass `truncation=True, max_length=2048` to the tokenizer. In RAG, use fewer and shorter documents (LangChain: `search_kwargs={\"k\": 2}` for the retriever, a smaller `chunk_size`) and less history."},
+		{Fix: "efficient_attention", Title: "Use attention that stores no scores", Cost: "free", Told: "Pass `attn_implementation=\"sdpa\"` to `from_pretrained` (Transformers 4.36 and later)."},
+		{Fix: "lower_batch_size", Title: "Run one prompt at a time", Cost: "slower", Told: "`batch_size=1` in a pipeline; do not pass a list of prompts to `generate`."},
 	},
 	Sources: []string{"transformers/src/transformers/generation/configuration_utils.py", "transformers/src/transformers/generation/utils.py", "https://huggingface.co/docs/transformers/llm_optims"},
 }}

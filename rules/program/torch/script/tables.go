@@ -131,65 +131,65 @@ func shown(c *ledger.Case) map[string]string {
 var tableCards = []cause.Card{
 	{
 		ID: "pytorch/first-use", Kinds: []fact.Kind{fact.CUDAError}, If: when.All(firstUse, alone), Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: shown,
-		Headline: "was refused graphics memory at its first use of the card",
-		Means:    "It stopped as PyTorch opened the card, before any of your data or weights was there. So this program did not fill it: something else did (an earlier run, another user, another rank that took the same card), or the card is in exclusive mode.[[ {shown}]]",
-		Not:      "A smaller batch or model: nothing of them was on the card.",
+		Headline: "found no free GPU memory when it first opened the GPU",
+		Means:    "PyTorch failed while opening the GPU, before this process put any data or weights on it. Something else fills it (an earlier run, another user, another process of the same job), or the GPU is in exclusive mode.[[ {shown}]]",
+		Not:      "A smaller batch or model: neither was on the GPU yet.",
 		Cures: []cause.Cure{
 			cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst,
-			{Fix: "kill_stale_process", If: when.Not(when.Any(cures.Listed, room.Tabled)), Title: "See what holds the card, and end what is yours", Cost: "free; unsaved work in it is lost", Told: "`kill PID` for an earlier run of yours. Nothing listed, but full: `sudo fuser -v /dev/nvidia*` shows runs that crashed.", Kind: "shell", Text: "nvidia-smi"},
+			{Fix: "kill_stale_process", If: when.Not(when.Any(cures.Listed, room.Tabled)), Title: "See what fills the GPU, and end it if it is yours", Cost: "free; unsaved work in it is lost", Told: "`kill PID` ends an earlier run of yours. If the GPU is full but nothing is listed, `sudo fuser -v /dev/nvidia*` shows the processes.", Kind: "shell", Text: "nvidia-smi"},
 			cures.OtherCard,
-			{Fix: "restart_session", Title: "If the card is empty: check its mode, then restart", Cost: "the session is lost", Told: "\"E. Process\" under Compute M. in `nvidia-smi` lets only one program in: `sudo nvidia-smi -c 0` changes it. Otherwise the driver is in a bad state: restart the container or machine."},
+			{Fix: "restart_session", Title: "If the GPU is empty: check its mode, then restart", Cost: "the session is lost", Told: "\"E. Process\" under Compute M. in `nvidia-smi` allows only one program at a time; `sudo nvidia-smi -c 0` changes that. Otherwise restart the container or the machine."},
 		},
 		Sources: []string{"pytorch/torch/cuda/__init__.py", "pytorch/torch/cuda/random.py", "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{
 		ID: "pytorch/one-parameter", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, movingModel, oneTable), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of memory while moving the model: one of its parameters alone takes {asked}",
-		Means:    "`.to(device)` moves one parameter or buffer at a time, and one of {asked} did not fit: {numbers} numbers at 32 bit. That is an embedding of very many ids, a linear layer after a flattened image or sequence, or a matrix of all nodes or samples squared (about {side} x {side}).[[ {mine} of {total} was in use by then.]]",
-		Not:      "A smaller batch, a DataLoader: no data is on the card yet.",
+		Headline: "ran out of memory while moving the model to the GPU: one parameter alone takes {asked}",
+		Means:    "PyTorch moves one parameter or buffer at a time, and one of {asked} did not fit ({numbers} numbers at 32 bit). Usual reasons: an embedding with very many ids, a linear layer after a flattened image, or an N x N matrix (here about {side} x {side}).",
+		Not:      "A smaller batch: the model does not depend on it.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the largest parameters", Cost: "a minute", Told: "Before the line that moves the model; the first is the one:", Kind: "python", Text: "for n, p in sorted(model.named_parameters(), key=lambda x: -x[1].numel())[:5]:\n    print(n, tuple(p.shape), p.numel() * 4 / 2**30, \"GiB\")"},
-			{Fix: "use_smaller_model", Title: "Make that one smaller", Cost: "little, as a rule", Told: "Embedding: number ids from 0 without gaps, merge rare ones, or halve its width. After a flatten: pool first (`nn.AdaptiveAvgPool2d(7)`). N x N: two factors of N x 16, multiplied where needed, or a sparse matrix."},
-			{Fix: "cpu_offload", Title: "Or keep an embedding in RAM", Cost: "slower steps", Told: "Move the other parts only, look rows up on the CPU and move those: `self.emb(ids.cpu()).to(device)`; training needs {four} of RAM for it with Adam."},
+			{Fix: "fix_shape", Title: "Print the largest parameters", Cost: "a minute", Told: "Put this before the line that moves the model:", Kind: "python", Text: "for n, p in sorted(model.named_parameters(), key=lambda x: -x[1].numel())[:5]:\n    print(n, tuple(p.shape), p.numel() * 4 / 2**30, \"GiB\")"},
+			{Fix: "use_smaller_model", Title: "Make that one smaller", Cost: "usually little accuracy", Told: "Embedding: number the ids from 0 without gaps, merge rare ids, or halve its width. Linear layer after a flatten: pool first (`nn.AdaptiveAvgPool2d(7)`). N x N: two N x 16 factors, or a sparse matrix."},
+			{Fix: "cpu_offload", Title: "Or keep an embedding in system RAM", Cost: "slower steps", Told: "Move only the other layers, and in `forward` call `self.emb(ids.cpu()).to(device)`. Training it with Adam takes {four} of RAM."},
 		},
 		Figures: tableFigures, Sources: []string{"pytorch/torch/nn/modules/module.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},
 	{
 		ID: "pytorch/optimizer-table", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, inOptimizer, oneTable), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory in the optimizer: one parameter needs {asked} for each value it keeps",
-		Means:    "At its first step the optimizer makes copies of each parameter, and one for a single parameter of {asked} was refused: {numbers} numbers, as an embedding of many ids or a first or last layer over them has. Weight, gradient and Adam's two values of it take {four} in all.[[ This program held {mine} of {total}.]]",
-		Not:      "A smaller batch: the table stays as large.",
+		Headline: "ran out of memory in the optimizer: its state for one parameter takes {asked}",
+		Means:    "At its first step the optimizer allocates state as large as each parameter. One parameter of {asked} ({numbers} numbers) did not fit, probably an embedding or a layer over very many ids. With Adam, its weight, gradient and state take {four} in all.",
+		Not:      "A smaller batch alone: that parameter stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "use_smaller_model", Title: "Make that table smaller", Cost: "some accuracy", Told: "Half the embedding width, or half the ids (merge rare ones, drop what occurs once), takes half of the {four}."},
-			{Fix: "optimizer_8bit", Title: "Or give the table an optimizer that keeps nothing", Cost: "the table needs a learning rate of its own", Told: "Plain SGD has no state: half of the {four} is saved. Call `step()` and `zero_grad()` of both:", Kind: "python", Text: "large = [p for p in model.parameters() if p.numel() > 1e8]\nothers = [p for p in model.parameters() if p.numel() <= 1e8]\noptimizer, table = torch.optim.Adam(others), torch.optim.SGD(large, lr=0.1)"},
-			{Fix: "cpu_offload", Title: "Or keep the table in RAM", Cost: "slower steps", Told: "Leave the embedding on the CPU and move only the rows of a batch: `self.emb(ids.cpu()).to(device)`. Adam then works on it in RAM: {four}."},
+			{Fix: "use_smaller_model", Title: "Make that layer smaller", Cost: "some accuracy", Told: "Half the embedding width, or half the ids (merge rare ones, drop those that occur once), takes half of the {four}."},
+			{Fix: "optimizer_8bit", Title: "Or train that layer with plain SGD", Cost: "it needs its own learning rate", Told: "SGD without momentum has no state, which saves half of the {four}:", Kind: "python", Text: "large = [p for p in model.parameters() if p.numel() > 1e8]\nothers = [p for p in model.parameters() if p.numel() <= 1e8]\noptimizer, table = torch.optim.Adam(others), torch.optim.SGD(large, lr=0.1)   # call step() and zero_grad() on both"},
+			{Fix: "cpu_offload", Title: "Or keep an embedding in system RAM", Cost: "slower steps", Told: "Leave it on the CPU and move only the rows of a batch: `self.emb(ids.cpu()).to(device)`. With Adam it takes {four} of RAM."},
 		},
 		Figures: tableFigures, Sources: []string{"pytorch/torch/optim/adam.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},
 	{
 		ID: "pytorch/graph-made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, denseInside), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of memory: a library writes out the graph as a matrix of nodes x nodes, {asked}",
-		Means:    "`to_dense_adj` makes a number for every pair of nodes, for the whole graph at once: {asked} at 32 bit is about {side} nodes squared. It counts up to the largest index in `edge_index`, so ids with gaps make it larger than the graph.[[ This program held {mine} of {total} before.]]",
-		Not:      "A smaller batch size: the whole graph is written out first. 16 bit: still {half}.",
+		Headline: "ran out of memory: the graph is turned into a nodes x nodes matrix of {asked}",
+		Means:    "`to_dense_adj` stores a number for every pair of nodes: {asked} at 32 bit is about {side} x {side} nodes. It counts up to the largest index in `edge_index`, so ids with gaps make the matrix larger than the graph.",
+		Not:      "A smaller batch size, if the graph is one sample. 16 bit: still {half}.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Pass parts of the graph instead of the whole", Cost: "each part is a model of its own", Told: "10,000 nodes take 0.4 GiB, 20,000 1.5, often several times. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
-			{Fix: "fix_shape", Title: "Compare the largest id with the number of nodes", Cost: "a minute", Told: "If it is far above, number the nodes from 0 without gaps.", Kind: "python", Text: "e = data.edge_index   # data: the graph that you pass\nprint(data.num_nodes, int(e.max()) + 1, e.unique().numel())"},
-			{Fix: "efficient_attention", Title: "Use a method that works on edges", Cost: "another method", Told: "One that rebuilds the whole adjacency always needs this matrix; methods on neighbours, attributes or sampled edges do not."},
+			{Fix: "stream_dataset", Title: "Pass a part of the graph", Cost: "the result covers that part only", Told: "10,000 nodes take 0.4 GiB per matrix, 20,000 nodes 1.5 GiB. PyTorch Geometric 2.0.3 and later:", Kind: "python", Text: "part = data.subgraph(torch.arange(10000))   # data: the graph that you pass"},
+			{Fix: "fix_shape", Title: "Compare the largest id with the number of nodes", Cost: "a minute", Told: "If the second number is far above the third, number the nodes from 0 without gaps.", Kind: "python", Text: "e = data.edge_index   # data: the graph that you pass\nprint(data.num_nodes, int(e.max()) + 1, e.unique().numel())"},
+			{Fix: "efficient_attention", Title: "Or use a method that works on edges", Cost: "another method", Told: "Methods that rebuild the whole adjacency matrix always need it. Methods on neighbours or sampled edges do not."},
 		},
 		Figures: tableFigures, Sources: []string{"pytorch_geometric/torch_geometric/utils/_to_dense_adj.py", "pytorch_geometric/torch_geometric/data/data.py"},
 	},
 	{
 		ID: "pytorch/made-dense", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, dense), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of memory: the line writes out a sparse matrix with all its zeros, {asked}",
-		Means:    "Dense it has a number for every row and column, zeros included: {asked} at 32 bit is {numbers} numbers[[, {nodes} nodes squared]]. Sparse it is usually a few MB.[[ This program held {mine} of {total} before.]]",
-		Not:      "16 bit: the zeros stay. {settings}.",
+		Headline: "ran out of memory: the line turns a sparse matrix into a dense one of {asked}",
+		Means:    "A dense matrix stores every zero: {asked} is {numbers} numbers at 32 bit[[, or {nodes} nodes squared]]. The sparse matrix is usually far smaller.",
+		Not:      "16 bit: the zeros still take half. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", If: when.All(ofGraph, when.Not(inTorch)), Title: "Keep it sparse", Cost: "none", Told: "In place of that line; then `torch.sparse.mm(adj, x)` where the model multiplies by it (`@`, `matmul`):", Kind: "python", Text: "m = adj.tocoo()   # adj: the scipy matrix before todense() or toarray()\nindex = torch.tensor([m.row.tolist(), m.col.tolist()])\nadj = torch.sparse_coo_tensor(index, torch.tensor(m.data).float(), m.shape).to(device)"},
-			{Fix: "fix_shape", If: inTorch, Title: "Leave out the call, and multiply with torch.sparse.mm", Cost: "none", Told: "`torch.sparse.mm(adj, x)` takes the sparse tensor (adj: yours) in place of `adj @ x`; PyTorch Geometric: pass `edge_index` to its layers."},
+			{Fix: "fix_shape", If: when.All(ofGraph, when.Not(inTorch)), Title: "Keep it sparse", Cost: "none", Told: "Replace that line as below. Then use `torch.sparse.mm(adj, x)` where the model multiplies by it (`@`, `matmul`):", Kind: "python", Text: "m = adj.tocoo()   # adj: the scipy matrix before todense() or toarray()\nindex = torch.tensor([m.row.tolist(), m.col.tolist()])\nadj = torch.sparse_coo_tensor(index, torch.tensor(m.data).float(), m.shape).to(device)"},
+			{Fix: "fix_shape", If: inTorch, Title: "Keep it sparse, and multiply with torch.sparse.mm", Cost: "none", Told: "Remove that call, and write `torch.sparse.mm(adj, x)` in place of `adj @ x` (adj: your sparse tensor). PyTorch Geometric: pass `edge_index` to its layers."},
 			{Fix: "stream_dataset", If: when.Not(when.Any(ofGraph, inTorch)), Title: "Make only the rows of a batch dense", Cost: "hardly slower", Kind: "python", Text: "rows = torch.from_numpy(x[i:i + 256].toarray()).float().to(device)   # in the training loop; x: the sparse matrix (csr)"},
-			{Fix: "efficient_attention", If: ofGraph, Title: "Or use layers that take edges", Cost: "some rewriting", Told: "PyTorch Geometric's `GCNConv` takes an edge list and DGL's `GraphConv` a graph; neither makes the matrix."},
-			{Fix: "stream_dataset", If: ofGraph, Title: "Or train on parts of the graph", Cost: "noisier gradients", Told: "Sampled neighbours or clusters of a few thousand nodes: half the nodes take a quarter."},
-			{Fix: "use_smaller_model", If: when.Not(ofGraph), Title: "Or use fewer columns", Cost: "little", Told: "`max_features=20000` in a vectorizer, or `TruncatedSVD` of scikit-learn to a few hundred."},
+			{Fix: "efficient_attention", If: ofGraph, Title: "Or use layers that take edges", Cost: "some rewriting", Told: "PyTorch Geometric's `GCNConv` takes an edge list, DGL's `GraphConv` a graph. Neither builds the matrix."},
+			{Fix: "stream_dataset", If: ofGraph, Title: "Or train on parts of the graph", Cost: "noisier gradients", Told: "Sample neighbours, or clusters of a few thousand nodes. Half the nodes take a quarter of the memory."},
+			{Fix: "use_smaller_model", If: when.Not(ofGraph), Title: "Or use fewer columns", Cost: "little", Told: "Text features: `max_features=20000` in the vectorizer, or scikit-learn's `TruncatedSVD` down to a few hundred columns."},
 		},
 		Figures: func(c *ledger.Case) map[string]string {
 			out := tableFigures(c)
@@ -202,19 +202,19 @@ var tableCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/buffer-on-card", Kinds: cures.Refused, If: when.All(cures.OnOneCard, cures.OwnCard, largePart, func(c *ledger.Case) bool { return bufferMade(c) != "" }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of memory while making a replay buffer on the GPU: {asked}",
-		Means:    "The line makes room for all of `{size}` steps at once: steps x an observation x 4 bytes (1 as `uint8`).[[ This program held {mine} of {total} before.]]",
+		Headline: "ran out of memory while creating a replay buffer on the GPU: {asked}",
+		Means:    "The line allocates room for all `{size}` steps at once: steps x observation size x 4 bytes (1 byte as `uint8`).",
 		Not:      "A smaller training batch: the buffer stays as large. {settings}.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep the buffer in RAM, pixels as uint8", Cost: "hardly slower", Told: "Without `device=` in that line, and with `dtype=torch.uint8` for images (a quarter: {bytes}); move only what is sampled:", Kind: "python", Text: "obs = self.obs[idx].to(device).float() / 255   # where batches are sampled; obs: your buffer's name"},
-			{Fix: "lower_batch_size", Title: "Or make it shorter", Cost: "older steps are forgotten sooner", Told: "[[{fits}]]100,000 steps are enough for most tasks; it takes memory in proportion."},
-			{Fix: "half_precision", Title: "Or store each observation once", Cost: "none", Told: "The next observation is the one at the next index; stacked frames are the single frames before it."},
+			{Fix: "stream_dataset", Title: "Keep the buffer in system RAM, images as uint8", Cost: "hardly slower", Told: "Remove `device=` from that line. For images add `dtype=torch.uint8` (a quarter: {bytes}). Move only the sampled batch:", Kind: "python", Text: "obs = self.obs[idx].to(device).float() / 255   # where batches are sampled; obs: your buffer's name"},
+			{Fix: "lower_batch_size", Title: "Or make it shorter", Cost: "older steps are forgotten sooner", Told: "[[{fits}]]100,000 steps are enough for many tasks. Half the steps take half the memory."},
+			{Fix: "half_precision", Title: "Or store each observation once", Cost: "none", Told: "Do not store the next observation: it is at the next index. Store single frames and stack them when sampling."},
 		},
 		Figures: func(c *ledger.Case) map[string]string {
 			out := cures.Scene(c)
 			out["size"], out["bytes"], out["fits"] = bufferMade(c), units.Amount(c.Asked.Bytes/4), ""
 			if part := (c.Total.Bytes - c.Mine.Bytes) * 6 / 10 * 100 / c.Asked.Bytes; part > 0 && part < 90 {
-				out["fits"] = "At " + ledger.Thousands(part) + " % of `" + out["size"] + "` this array leaves room to train on the card; other arrays come on top. "
+				out["fits"] = "At " + ledger.Thousands(part) + " % of `" + out["size"] + "` this array leaves room to train on the GPU. "
 			}
 			return out
 		},

@@ -43,7 +43,7 @@ func use(c *ledger.Case) string {
 	case !network:
 		return ""
 	case found == "" && cures.Validating(c):
-		return "The evaluation whose progress the log shows"
+		return "The evaluation in the log"
 	}
 	return found
 }
@@ -69,20 +69,20 @@ func onPictures(c *ledger.Case) bool {
 // unsizedCards are about messages without figures that a traceback explains.
 var unsizedCards = []cause.Card{{
 	ID: "pytorch/used-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return unsized(c) && use(c) != "" }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-	Headline: "ran out of graphics memory while a model was used (no figures)",
-	Means:    "{use} runs the model forwards only.[[ {open}]] Besides, a whole image or sequence often goes in where training took crops. The message has no figures: if `nvidia-smi` shows the card full before the start, another program is the reason.",
+	Headline: "ran out of GPU memory while running a model, probably without training it",
+	Means:    "{use} seems to run the model without training it.[[ {open}]] A whole image or sequence also needs more than the crops used in training. The message has no sizes: if `nvidia-smi` shows the GPU full before you start, another program is the cause.",
 	Not:      "{no_settings}.",
 	Cures: []cause.Cure{
-		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), beforeNoGrad), Title: "Make the input volatile: no gradients", Cost: "none", Told: "PyTorch before 0.4 has no `torch.no_grad()`; `model.eval()` does not do it:", Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # x: what you pass to the network"},
-		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), when.Not(beforeNoGrad)), Title: "Turn gradients off", Cost: "none", Told: "`model.eval()` does not do it, nor does `volatile=True` from PyTorch 0.4 on.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
-		{Fix: "lower_resolution", If: onPictures, Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height is a quarter; batch size 1; or cut large images into tiles and merge the results on the CPU."},
-		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Batch size 1, shorter inputs; move each result to RAM (`.cpu()`)."},
-		{Fix: "kill_stale_process", Title: "See what is on the card before the start", Cost: "free", Told: "An earlier run of yours: `kill PID`.", Kind: "shell", Text: "nvidia-smi"},
+		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), beforeNoGrad), Title: "Turn gradients off with volatile input", Cost: "none", Told: "PyTorch before 0.4 has no `torch.no_grad()`, and `model.eval()` is not enough:", Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # x: what you pass to the network"},
+		{Fix: "inference_mode", If: when.All(when.Not(cures.Freed), when.Not(beforeNoGrad)), Title: "Turn gradients off", Cost: "none", Told: "`model.eval()` is not enough, and `volatile=True` does nothing since PyTorch 0.4.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
+		{Fix: "lower_resolution", If: onPictures, Title: "Use smaller images, one at a time", Cost: "detail", Told: "Batch size 1. Half the width and height takes a quarter of the memory. Or cut large images into tiles and merge the results on the CPU."},
+		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Use batch size 1 and shorter inputs. Move each result to system RAM with `.cpu()`."},
+		{Fix: "kill_stale_process", Title: "See what is on the GPU before you start", Cost: "free", Told: "End an earlier run of yours with `kill PID`.", Kind: "shell", Text: "nvidia-smi"},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
 		if out["use"], out["open"] = use(c), ""; !cures.Freed(c) {
-			out["open"] = "Nothing in the traceback turns gradients off; if they are on, the activations of all layers are kept, several times what is needed."
+			out["open"] = "Nothing in the traceback turns gradients off. If they are on, PyTorch keeps the activations of all layers, which takes several times the memory."
 		}
 		return out
 	},
@@ -91,16 +91,16 @@ var unsizedCards = []cause.Card{{
 	ID: "pytorch/used", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.OnOneCard, cures.OwnCard, alone, func(c *ledger.Case) bool {
 		return use(c) != "" && !cures.Freed(c) && !c.Training() && !cures.LateStep(c) && !cures.QuarterOfCard(c) && !neverFits(c)
 	}), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory while a model was used",
-	Means:    "{use} runs the model forwards only, and nothing in the traceback turns gradients off; if they are on, the activations of all layers are kept, several times what is needed. A whole image or sequence also takes more than the crops of training.[[ {asked} was refused beside {mine} of {total}.]]",
+	Headline: "ran out of memory while running a model, probably without training it",
+	Means:    "{use} seems to run the model without training it, and nothing in the traceback turns gradients off. If they are on, PyTorch keeps the activations of all layers, which takes several times the memory. A whole image or sequence also needs more than the crops used in training.",
 	Not:      "{settings}.",
-	Later:    "If it fails after many inputs, results are kept on the card: `.cpu()` each.",
+	Later:    "If it fails only after many inputs, results stay on the GPU: store them with `.cpu()`.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", If: when.All(onPictures, eighth), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height is a quarter; or cut large images into tiles and merge the results on the CPU."},
-		{Fix: "inference_mode", Title: "Turn gradients off, if they are on", Cost: "none", Told: "`model.eval()` does not do it.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
-		{Fix: "lower_resolution", If: when.All(onPictures, when.Not(eighth)), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height is a quarter; batch size 1; or cut large images into tiles."},
-		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Batch size 1, shorter inputs; move each result to RAM (`.cpu()`)."},
-		{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any quality", Told: "`model.half()` and `x.half()`: half of weights and activations."},
+		{Fix: "lower_resolution", If: when.All(onPictures, eighth), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height takes a quarter of the memory. Or cut large images into tiles and merge the results on the CPU."},
+		{Fix: "inference_mode", Title: "Turn gradients off, if they are on", Cost: "none", Told: "`model.eval()` is not enough.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
+		{Fix: "lower_resolution", If: when.All(onPictures, when.Not(eighth)), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Batch size 1. Half the width and height takes a quarter of the memory. Or cut large images into tiles."},
+		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Use batch size 1 and shorter inputs. Move each result to system RAM with `.cpu()`."},
+		{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any quality", Told: "`model.half()` and `x.half()` halve weights and activations."},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
@@ -110,13 +110,13 @@ var unsizedCards = []cause.Card{{
 	Sources: []string{"https://pytorch.org/docs/stable/generated/torch.no_grad.html", cures.MemoryFAQ},
 }, {
 	ID: "pytorch/model-without-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool { return unsized(c) && netMoved(c) != "" }, Cause: cause.LeakedProcess, Weight: cause.Strong,
-	Headline: "was refused graphics memory while the model was put on the card",
-	Means:    "`{line}` only moves the weights: no batch was there yet. So the card was nearly full before (an earlier run, another user, another notebook), or the weights alone are too large, as embeddings of very many rows may be. The message has no figures.[[ {shown}]]",
-	Not:      "A smaller batch or input: nothing was computed yet.",
+	Headline: "ran out of GPU memory while moving the model to the GPU",
+	Means:    "`{line}` only moves the weights. So the GPU was nearly full before (an earlier run, another user, another notebook), or the weights alone are too large. The message does not say which.[[ {shown}]]",
+	Not:      "A smaller batch or input: the weights stay as large.",
 	Cures: []cause.Cure{
 		cures.EndListed, room.IdleCard, room.EndTabled, cures.RuntimeFirst, cures.LookFirst, cures.OtherCard,
-		{Fix: "fix_shape", Title: "If the card is empty: see how large the model is", Cost: "a minute", Told: "Before that line; training with Adam takes four times as much:", Kind: "python", Text: "print(sum(p.numel() for p in {model}.parameters()) * 4 / 2**30, \"GiB\")"},
-		{Fix: "use_smaller_model", Title: "If that is too much: a narrower or smaller one", Cost: "some accuracy", Told: "Half the width of an embedding is half of it; fewer layers or channels."},
+		{Fix: "fix_shape", Title: "If the GPU is empty: check the size of the model", Cost: "a minute", Told: "Put this before that line. Training with Adam takes four times as much:", Kind: "python", Text: "print(sum(p.numel() for p in {model}.parameters()) * 4 / 2**30, \"GiB\")"},
+		{Fix: "use_smaller_model", Title: "If that is too much: use a smaller model", Cost: "some accuracy", Told: "Fewer layers or channels; half the width of an embedding halves it."},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := shown(c)
@@ -127,12 +127,12 @@ var unsizedCards = []cause.Card{{
 	Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cures.MemoryFAQ},
 }, {
 	ID: "pytorch/checkpoint-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return unsized(c) && loadsUnmapped(c) }, Cause: cause.DeviceImbalance, Weight: cause.Decisive,
-	Headline: "was refused graphics memory while `torch.load` read a checkpoint",
-	Means:    "Without `map_location` every tensor goes back to the GPU that it was saved from, usually the first, whichever you chose, and beside a model that is there already. If that GPU is full, of another program or another process of this job, it fails here. The message has no figures.",
-	Not:      "A smaller batch: nothing is computed yet.",
+	Headline: "ran out of GPU memory while `torch.load` read a checkpoint",
+	Means:    "Without `map_location`, `torch.load` puts every tensor back on the GPU number it was saved from, usually GPU 0. If that GPU is full (another program, another process of this job, the model itself), it fails here.",
+	Not:      "A smaller batch: the checkpoint stays as large.",
 	Cures: []cause.Cure{
 		{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Cost: "none", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call; load_state_dict copies it to the model's card"},
-		{Fix: "kill_stale_process", Title: "See which card is full, and free it", Cost: "free", Told: "An earlier run of yours: `kill PID`.", Kind: "shell", Text: "nvidia-smi"},
+		{Fix: "kill_stale_process", Title: "See which GPU is full, and free it", Cost: "free", Told: "End an earlier run of yours with `kill PID`.", Kind: "shell", Text: "nvidia-smi"},
 		cures.OtherCard,
 	},
 	Sources: []string{"pytorch/torch/serialization.py", "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},

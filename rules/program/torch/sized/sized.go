@@ -49,9 +49,9 @@ func MayFit16(c *ledger.Case) bool {
 // refused shows another.
 func Default(c *ledger.Case) string {
 	if c.Explained != nil && strings.Contains(c.Explained.What, "16 bit") {
-		return "The refused piece has the size that it has in 16 bit, so most likely they are in 16 bit already."
+		return "The failed request has the size it has in 16 bit, so most likely they are in 16 bit already."
 	}
-	return "Without a dtype transformers 4 loads 32 bit: four bytes per parameter."
+	return "Without a `dtype`, transformers 4 loads 32-bit weights: four bytes per parameter."
 }
 
 // wide: more is held than all weights take in 16 bit.
@@ -90,12 +90,12 @@ func figures(c *ledger.Case) map[string]string {
 	out["state8"], out["state16"] = units.Amount(8*n), units.Amount(16*n)
 	room := max(c.Total.Bytes-ledger.BesideWeights, 0)
 	out["may16"], out["may4"] = fmt.Sprintf("%.0f", float64(room)/2e9), fmt.Sprintf("%.0f", float64(room)/0.6e9)
-	out["wide"], out["verdict"] = "", "In 16 bit they fit."
+	out["wide"], out["verdict"] = "", "In 16 bit the weights fit."
 	if wide(c) {
-		out["wide"] = "More is held already than all of them take in 16 bit: they are in 32 bit, or a second copy is there."
+		out["wide"] = "The program already holds more than that, so they are in 32 bit, or a second copy is loaded."
 	}
 	if !fits16(c) {
-		out["verdict"] = "So in 16 bit they do not fit a card of " + c.Total.String() + ", whatever else is closed."
+		out["verdict"] = "In 16 bit they do not fit on this GPU, even when nothing else uses it."
 	}
 	return out
 }
@@ -109,37 +109,37 @@ var Cards = []cause.Card{
 		Means:    "{billions} billion parameters ({name}) take {in16} in 16 bit,[[ {in32} in 32,]] {in4} in 4 bit.[[ {wide}]] {verdict}",
 		Not:      "A smaller batch or a shorter input: the weights were still being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", If: when.All(when.Not(fits16), fits4, when.Not(mac)), Title: "Load it in 4 bit: {in4}", Cost: "little quality", Told: "In a program that is not yours its own option for 4 bit (`--load-in-4bit`, `--load_in_4bit`, a GPTQ or AWQ file); in your own code:", Own: true},
-			{Fix: "half_precision", If: fits16, Title: "Load it in 16 bit: {in16}, not {in32}", Cost: "none to speak of", Told: "Without a type many loaders make 32 bit. If it is 16 bit already, something else holds a second copy: an earlier model, or a state dict that was loaded to the card.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
-			{Fix: "cpu_offload", If: when.Not(fits16), Title: "Or keep a part of it in RAM", Cost: "several times slower", Told: "`device_map=\"auto\"` with `max_memory` in transformers; other programs call it offload, low VRAM or CPU layers."},
-			{Fix: "use_smaller_model", If: when.Not(fits16), Title: "Or use a smaller model of the family", Cost: "some quality", Told: "With {total} about {may16} billion parameters fit in 16 bit, {may4} in 4 bit."},
+			{Fix: "load_in_4bit", If: when.All(when.Not(fits16), fits4, when.Not(mac)), Title: "Load it in 4 bit: {in4}", Cost: "little quality", Told: "In someone else's program, use its 4-bit option (`--load-in-4bit` or similar) or a GPTQ or AWQ version of the model. In your own code:", Own: true},
+			{Fix: "half_precision", If: fits16, Title: "Load it in 16 bit: {in16}, not {in32}", Cost: "hardly any quality", Told: "Many loaders use 32 bit by default. If it is 16 bit already, look for a second copy: an earlier model, or a state dict loaded to the GPU.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			{Fix: "cpu_offload", If: when.Not(fits16), Title: "Or keep part of it in system RAM", Cost: "several times slower", Told: "transformers: `device_map=\"auto\"`; other programs call it offload, low VRAM or CPU layers."},
+			{Fix: "use_smaller_model", If: when.Not(fits16), Title: "Or use a smaller model of the same family", Cost: "some quality", Told: "A GPU with {total} holds about {may16} billion parameters in 16 bit, {may4} in 4 bit."},
 		},
 		Sources: []string{cures.AllocatorSource, "transformers/docs/source/en/quantization/bitsandbytes.md"},
 	},
 	{
 		ID: "pytorch/named-in-training", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, wholly, when.Not(weights)),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: figures,
-		Headline: "ran out of memory in training: the state of {billions} billion parameters exceeds the {card} card",
-		Means:    "If all {billions} billion parameters ({name}) are trained, weights, gradients and Adam's two values take {state8} with everything in 16 bit, {state16} in mixed precision or 32 bit, before any activation. The log shows neither LoRA nor 4 bit nor a second card that shares it.",
-		Not:      "A smaller batch, shorter texts, gradient checkpointing: none of this state depends on them.",
+		Headline: "ran out of memory in training: {billions} billion parameters with Adam exceed this GPU's {card}",
+		Means:    "Training all of {name} with Adam takes {state8} in pure 16 bit and {state16} in mixed precision or 32 bit, before any activations. That is weights, gradients and Adam's state. The log shows no LoRA, no 4 bit and no second GPU that shares it.",
+		Not:      "A smaller batch, shorter texts, gradient checkpointing: this state stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train a LoRA, on weights in 4 bit if need be", Cost: "for most purposes the same result", Told: "Only the adapter then has gradients and optimizer state; the frozen weights take {in16} in 16 bit, {in4} in 4 bit. In a program that is not yours: its option for LoRA or QLoRA.", Own: true},
+			{Fix: "use_lora", Title: "Train a LoRA, with 4-bit weights if needed (QLoRA)", Cost: "for most purposes the same result", Told: "Only the small adapter then needs gradients and optimizer state. The frozen weights take {in16} in 16 bit, {in4} in 4 bit. In someone else's program, use its LoRA or QLoRA option.", Own: true},
 			{Fix: "offload_optimizer", Title: "Or offload weights and optimizer to RAM (DeepSpeed ZeRO stage 3)", Cost: "much slower; {state16} of RAM", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}"},
-			{Fix: "shard_training", Title: "Or share the state out over more cards (FSDP, ZeRO-3)", Cost: "needs them", Told: "Together they need {state8} at least, {state16} in mixed precision, and room for activations on each."},
-			{Fix: "use_smaller_model", Title: "Or train a smaller model of the family", Cost: "quality", Told: "8 to 16 bytes per parameter decide."},
+			{Fix: "shard_training", Title: "Or shard it over more GPUs (FSDP, ZeRO-3)", Cost: "needs more GPUs", Told: "Together they need at least {state8}, in mixed precision {state16}, plus room for activations on each."},
+			{Fix: "use_smaller_model", Title: "Or train a smaller model of the same family", Cost: "quality", Told: "Count 8 to 16 bytes per parameter."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://www.deepspeed.ai/docs/config-json/", "https://huggingface.co/docs/transformers/model_memory_anatomy"},
 	},
 	{
 		ID: "pytorch/named-frozen", Kinds: cures.Allocators, If: when.All(cures.OnOneCard, ledger.FillsCard, named, (*ledger.Case).Training, when.Any(weights, when.Not(wholly)), unsharded, when.Not(fits16)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: figures,
-		Headline: "ran out of memory: {billions} billion parameters do not fit the {card} card in 16 bit",
-		Means:    "{billions} billion parameters ({name}) take {in16} in 16 bit, {in4} in 4 bit, before anything is trained: a LoRA saves gradients and optimizer state, not the weights that it stands on. If all of them are trained, it is {state8} at least. The log shows no 4 bit.",
-		Not:      "A smaller batch, shorter texts, gradient checkpointing: the weights do not depend on them.",
+		Headline: "ran out of memory: {billions} billion parameters in 16 bit do not fit on a {card} GPU",
+		Means:    "The weights of {name} alone take {in16} in 16 bit, {in4} in 4 bit. A LoRA saves gradients and optimizer state, not these weights. Full training takes at least {state8}. The log shows no sign of 4 bit.",
+		Not:      "A smaller batch, shorter texts, gradient checkpointing: the weights stay as large.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", If: when.All(fits4, when.Not(mac)), Title: "Train a LoRA on weights in 4 bit (QLoRA): {in4}", Cost: "little quality, slower", Told: "In a program that is not yours its own option for QLoRA or 4 bit; without the option for full training. In your own code:", Own: true},
-			{Fix: "use_smaller_model", Title: "Or train a smaller model of the family", Cost: "some quality", Told: "With {total} about {may16} billion parameters fit in 16 bit, {may4} in 4 bit; leave room for activations."},
-			{Fix: "shard_training", Title: "Or share the weights out over more cards (FSDP, ZeRO-3)", Cost: "needs them", Told: "Together they need {in16} for the frozen weights, and room for activations on each."},
+			{Fix: "load_in_4bit", If: when.All(fits4, when.Not(mac)), Title: "Train a LoRA on 4-bit weights (QLoRA): {in4}", Cost: "little quality, slower", Told: "In someone else's program, use its QLoRA or 4-bit option, and turn full training off. In your own code:", Own: true},
+			{Fix: "use_smaller_model", Title: "Or train a smaller model of the same family", Cost: "some quality", Told: "A GPU with {total} holds about {may16} billion parameters in 16 bit, {may4} in 4 bit, without activations."},
+			{Fix: "shard_training", Title: "Or shard the weights over more GPUs (FSDP, ZeRO-3)", Cost: "needs more GPUs", Told: "Together they need {in16} for the frozen weights, plus room for activations on each."},
 		},
 		Sources: []string{cures.AllocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy", "peft/docs/source/developer_guides/quantization.md"},
 	},

@@ -19,36 +19,36 @@ var stacked = says("torch.stack(feat", "torch.cat(feat", "stack(features")
 // depthCards are about volumes of depths or disparities over a picture.
 var depthCards = []cause.Card{{
 	ID: "pytorch/multi-view", Kinds: cures.Refused, If: of(views), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory in a multi-view stereo network[[: {asked} in one piece]]",
-	Means:    "Such a network warps the features of every view to every depth: channels x depths x height x width, several times over, and convolves that in 3D. So the size of the images and the number of depths and views decide, not the weights.[[ This program held {mine} of {total} before.]]",
+	Headline: "ran out of memory in a multi-view stereo network[[: {asked} at once]]",
+	Means:    "Such a network usually warps the features of every view to every depth (channels x depths x height x width) and runs 3D convolutions over the result. So memory grows with the image size and the number of depths and views.",
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{
-		{Fix: "lower_context", If: stacked, Title: "Pass fewer views in one call", Cost: "none, if they are processed in turn", Told: "The line joins the features of all views that came in. One reference image with 2 to 4 neighbours is what such networks were trained on: loop over the reference images, and take each depth map off the card (`.cpu()`)."},
-		{Fix: "lower_resolution", Title: "Use smaller images", Cost: "fine detail", Told: "Half the width and height is a quarter; intrinsics must be scaled with them. Many of these scripts have `--max_h` and `--max_w` for it (CasMVSNet's test.py: 864 and 1152)."},
+		{Fix: "lower_context", If: stacked, Title: "Pass fewer views per call", Cost: "none, if you process them in turn", Told: "Loop over the reference images with 2 to 4 neighbours each, and move each depth map to the CPU (`.cpu()`). That line joins the features of all views passed in."},
+		{Fix: "lower_resolution", Title: "Use smaller images", Cost: "fine detail", Told: "Half the width and height takes a quarter of the memory. CasMVSNet's test.py: `--max_h` and `--max_w` (default 864 and 1152). If you resize yourself, scale the camera intrinsics too."},
 		look,
-		{Fix: "lower_batch_size", If: when.Not(used), Title: "If you train: batch size 1, and smaller images", Cost: "slower", Told: "`--batch_size 1`; in training every view's warped volume is kept for the backward pass, so 2 source views take less than 4."},
-		{Fix: "lower_max_batched_tokens", Title: "Or fewer depths", Cost: "coarser depth", Told: "MVSNet's scripts: `--numdepth 96` (192) with twice the `--interval_scale` covers the same range in half the memory; cascades: `--ndepths 32,16,8` (48,32,8)."},
+		{Fix: "lower_batch_size", If: when.Not(used), Title: "If you train: batch size 1, and smaller images", Cost: "slower", Told: "`--batch_size 1`. Fewer source views (2 instead of 4) help too, as training keeps the warped volume of each."},
+		{Fix: "lower_max_batched_tokens", Title: "Or fewer depths", Cost: "coarser depth", Told: "MVSNet: `--numdepth 96` (default 192) with twice the `--interval_scale` covers the same range in half the memory. CasMVSNet: `--ndepths 32,16,8` (default 48,32,8)."},
 		gradientsOpen, inputsOld, sixteen,
 	},
 	Figures: cures.Scene, Sources: []string{"MVSNet_pytorch/models/mvsnet.py", "MVSNet_pytorch/eval.py", "cascade-stereo/CasMVSNet/test.py", "https://github.com/xy-guo/MVSNet_pytorch/issues/3"},
 }, {
 	ID: "pytorch/stereo", Kinds: cures.Refused, If: of(stereo), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory in a stereo network[[: {asked} in one piece]]",
-	Means:    "Such a network compares the two images at every disparity: a volume of channels x disparities x height x width (most keep a quarter of each), which goes through 3D convolutions. So the image size and the largest disparity decide.[[ {crops}]][[ This program held {mine} of {total} before.]]",
+	Headline: "ran out of memory in a stereo matching network[[: {asked} at once]]",
+	Means:    "Such a network usually compares the two images at every disparity. So memory grows with the image size and the largest disparity (`maxdisp`).[[ {crops}]]",
 	Not:      "[[{settings}.]]",
 	Later:    cures.Kept,
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", If: when.Not(used), Title: "{If}lower the batch size, or the crop", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; crops of 256 x 512 are usual. In PSMNet's scripts both are numbers in the code (`batch_size= 12` in main.py, `th, tw = 256, 512` in dataloader/)."},
-		{Fix: "lower_resolution", If: when.Not(training), Title: "Use smaller images, and multiply the disparity back", Cost: "fine detail", Told: "Half the width and height with half of the largest disparity is an eighth; then the disparity times 2. Or horizontal strips that overlap: matches lie in the same row."},
-		{Fix: "lower_max_batched_tokens", Title: "Or a smaller largest disparity", Cost: "nothing nearer than that can be measured", Told: "`--maxdisp 96` (`--max_disp`; mostly 192 now) halves the volume. It must stay above the largest disparity in the images, and a multiple of 16; weights that were trained with 192 mostly load."},
+		{Fix: "lower_batch_size", If: when.Not(used), Title: "{If}lower the batch size or the crop size", Cost: "slower", Told: "Halve the batch size[[ ({batch})]]; crops of 256 x 512 are common. PSMNet has both in the code: `batch_size= 12` in main.py, `th, tw = 256, 512` in dataloader/."},
+		{Fix: "lower_resolution", If: when.Not(training), Title: "Use smaller images, then scale the disparity back", Cost: "fine detail", Told: "Half the width, height and `maxdisp` take an eighth of the volume; multiply the resulting disparity by 2. Or process overlapping horizontal strips, as matches lie in the same row."},
+		{Fix: "lower_max_batched_tokens", Title: "Or lower the maximum disparity", Cost: "very near objects are not measured", Told: "`--maxdisp 96` or `--max_disp 96` (often 192 by default) halves the volume, in networks that have the option. It must stay above the largest disparity in your images."},
 		look, gradientsOpen, inputsOld, sixteen,
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
 		out["crops"], out["If"] = "", "If you train: "
 		if used(c) {
-			out["crops"] = "Tests take whole images where training took crops."
+			out["crops"] = "Tests usually take whole images, training only crops."
 		}
 		if training(c) {
 			out["If"] = "First, "

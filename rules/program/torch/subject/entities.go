@@ -53,16 +53,16 @@ var differs = says(" - ", "ent_expand", "-ent_", "rotate.py", "transe.py", "tran
 // entityCards are about models of knowledge graphs.
 var entityCards = []cause.Card{{
 	ID: "pytorch/all-entities", Kinds: cures.Refused, If: of(when.All(when.Any(entities, against), when.Not(says("neg")))), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory while scoring facts against all entities[[: {asked} in one piece]]",
-	Means:    "Each fact of the batch is scored with every entity of the graph: batch x entities numbers[[; {asked} is {facts} x {all} x 4 bytes]].[[ {width}]][[ This program held {mine} of {total} before.]]",
-	Not:      "Gradient checkpointing, fewer layers: this one tensor is as large.[[ {settings}.]]",
+	Headline: "ran out of memory while scoring facts against all entities of a knowledge graph",
+	Means:    "Each fact in the batch is scored against every entity: batch x entities numbers[[ ({asked} is {facts} x {all} x 4 bytes)]].[[ {width}]]",
+	Not:      "Gradient checkpointing, fewer layers: this one tensor stays as large.[[ {settings}.]]",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", If: when.Not(when.Any(training, against)), Title: "Lower the batch size of the evaluation", Cost: "slower; the same ranks", Told: "It is an option of its own in most of these programs (`--test_batch_size`, `--eval_batch_size`; KnowledgeGraphEmbedding: 4), down to 1. LibKGE: `entity_ranking.chunk_size: 5000` or `eval.batch_size`."},
+		{Fix: "lower_batch_size", If: when.Not(when.Any(training, against)), Title: "Lower the batch size of the evaluation", Cost: "slower; the same ranks", Told: "Try `--test_batch_size 4`, then 1 (KnowledgeGraphEmbedding; elsewhere `--eval_batch_size`). LibKGE: `eval.batch_size` or `entity_ranking.chunk_size: 5000`."},
 		{Fix: "stream_dataset", If: when.Not(when.Any(training, against, old)), Title: "Score the entities in blocks, without gradients", Cost: "none", Kind: "python", Text: "with torch.no_grad():   # model.score, h, r: yours; ent: the table of all entities\n    scores = torch.cat([model.score(h, r, part).cpu() for part in ent.split(4096)], 1)"},
-		{Fix: "lower_batch_size", If: when.Any(training, against), Title: "Lower the batch size", Cost: "slower", Told: "Half of it[[ ({batch})]] is half of this tensor, of its gradient and of the labels, which are as large. LibKGE: `train.subbatch_size`, which keeps the result."},
-		{Fix: "lower_parallel", If: when.Any(training, against), Title: "Or train with sampled negatives instead of all entities", Cost: "another loss; other settings are best", Told: "Some hundred wrong entities for each fact instead of all (LibKGE: `train.type: negative_sampling`; KnowledgeGraphEmbedding does it with `-n 256`)."},
+		{Fix: "lower_batch_size", If: when.Any(training, against), Title: "Lower the batch size", Cost: "slower", Told: "Half of it[[ ({batch})]] halves this tensor, its gradient and its labels. LibKGE: `train.subbatch_size` does it without changing the result."},
+		{Fix: "lower_parallel", If: when.Any(training, against), Title: "Or train with sampled negatives instead of all entities", Cost: "another loss, needs tuning", Told: "Use a few hundred wrong entities per fact. LibKGE: `train.type: negative_sampling`; KnowledgeGraphEmbedding: `-n 256`."},
 		inputsOld, look,
-		{Fix: "use_smaller_model", Title: "Or a narrower embedding", Cost: "some accuracy", Told: "The table, its gradient and Adam's two moments take 16 bytes for each number of each entity; half the width is half of that{too}."},
+		{Fix: "use_smaller_model", Title: "Or use narrower embeddings", Cost: "some accuracy", Told: "Half the width halves the embedding table, its gradient and Adam's state{too}."},
 	},
 	Figures: func(c *ledger.Case) map[string]string {
 		out := cures.Scene(c)
@@ -70,7 +70,7 @@ var entityCards = []cause.Card{{
 		if n, all := scored(c); n > 0 {
 			out["facts"], out["all"] = strconv.FormatInt(n, 10)+" facts", strings.TrimSpace(ledger.Thousands(all))+" entities"
 		} else if differs(c) {
-			out["width"], out["too"] = "Models that take a distance (TransE, RotatE and their kin) need a number for each dimension besides: batch x entities x width.", ", and of this tensor"
+			out["width"], out["too"] = "Distance models (TransE, RotatE and similar) also store every dimension: batch x entities x width.", ", and this tensor"
 		}
 		return out
 	},

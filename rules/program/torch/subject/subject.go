@@ -137,13 +137,13 @@ func stage(c *ledger.Case) string {
 
 // gradientsOpen is for a use in which nothing shows that gradients are off.
 var gradientsOpen = cause.Cure{
-	Fix: "inference_mode", If: when.All(used, when.Not(when.Any(cures.Freed, old))), Title: "Turn gradients off, if they are on", Cost: "none", Told: "Nothing in the traceback does it, and `model.eval()` does not: every layer's output is then kept.",
+	Fix: "inference_mode", If: when.All(used, when.Not(when.Any(cures.Freed, old))), Title: "Turn gradients off, if they are on", Cost: "none", Told: "With gradients on, PyTorch keeps every layer's output; `model.eval()` is not enough.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ...",
 }
 
 // sixteen is half of a tensor that a network makes.
 var sixteen = cause.Cure{
-	Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "{half16} around the forward pass halves its tensors.",
+	Fix: "mixed_precision", If: when.Not(when.Any(ledger.Before2020, cures.Has(fact.MixedPrecision))), Title: "Compute it in 16 bit", Cost: "hardly any quality", Told: "Put {half16} around the forward pass: it halves most activations.",
 }
 
 // old: PyTorch before 0.4 turns gradients off by a flag of the input.
@@ -151,7 +151,7 @@ func old(c *ledger.Case) bool { return c.Root(fact.CUDAError) && c.Contains("thc
 
 // inputsOld is gradientsOpen for that.
 var inputsOld = cause.Cure{
-	Fix: "inference_mode", If: when.All(used, old), Title: "Make the inputs volatile, so that nothing is kept for gradients", Cost: "none", Told: "PyTorch before 0.4, which writes this message, has no `torch.no_grad()`; `model.eval()` does not do it.",
+	Fix: "inference_mode", If: when.All(used, old), Title: "Turn gradients off with volatile inputs", Cost: "none", Told: "PyTorch before 0.4, which writes this message, has no `torch.no_grad()`. `model.eval()` is not enough.",
 	Kind: "python", Text: "x = Variable(x.cuda(), volatile=True)   # x: each input of the evaluation",
 }
 

@@ -35,12 +35,12 @@ func ownDevice(c *ledger.Case) bool {
 var VLLMDevice = cause.Card{
 	ID: "trl/vllm-device", Kinds: cures.Refused, Said: []string{"self.llm = LLM("}, If: ownDevice,
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "ran out of memory while vLLM started for the rollouts",
-	Means: "trl 0.14 and 0.15 give vLLM a card of its own (`vllm_device`: the next one after those of training; with a single card the same one) and 0.9 of it (`vllm_gpu_memory_utilization`). Weights, KV cache and what loads the trainer's weights into vLLM must fit there together.[[ This process holds {mine} of {total}.]]",
-	Not:   "Sharding or a smaller training batch: this is vLLM's own start.",
+	Means: "In trl 0.14 and 0.15 vLLM takes 0.9 of a GPU (`vllm_gpu_memory_utilization`). By default that is the GPU after those of training (`vllm_device`), with a single GPU the same one.",
+	Not:   "Sharding or a smaller training batch: vLLM's own start fails.",
 	Cures: []cause.Cure{
-		{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share and its longest request", Told: "Newer releases of trl have 0.3 as the default. The share must still hold the weights (2 GB per billion parameters).", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_gpu_memory_utilization=0.6, vllm_max_model_len=4096)   # with your other arguments; prompt + completion must fit", Cost: "slower generation"},
-		{Fix: "select_gpu", Title: "Keep that card free of ranks", Told: "One process fewer than there are cards (7 of 8): vLLM then gets the last one to itself.", Kind: "shell", Text: "accelerate launch --num_processes 7 SCRIPT.py   # SCRIPT.py: yours, with your options", Cost: "one card less for training"},
-		{Fix: "upgrade_version", Title: "Update trl", Told: "0.16 moved vLLM into a server of its own (`trl vllm-serve`), 0.18 added colocate mode, later ones let it sleep.", Kind: "shell", Text: "pip install -U trl", Cost: "some minutes"},
+		{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share and its longest request", Told: "The share must still hold the weights (2 GB per billion parameters). On a single GPU try 0.3, newer trl's default.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_gpu_memory_utilization=0.6, vllm_max_model_len=4096)   # with your other arguments; prompt + completion must fit", Cost: "slower generation"},
+		{Fix: "select_gpu", Title: "With several GPUs: leave the last one to vLLM", Told: "Start one training process fewer than you have GPUs (7 of 8).", Kind: "shell", Text: "accelerate launch --num_processes 7 SCRIPT.py   # SCRIPT.py: yours, with your options", Cost: "one GPU less for training"},
+		{Fix: "upgrade_version", Title: "Update trl", Told: "0.16 moved vLLM into its own server (`trl vllm-serve`), 0.18 added colocate mode.", Kind: "shell", Text: "pip install -U trl", Cost: "some minutes"},
 	},
 	Sources: []string{"https://github.com/huggingface/trl/blob/v0.15.2/trl/trainer/grpo_trainer.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/3128"}, Solved: 1,
 }
@@ -52,7 +52,7 @@ func answerFigures(c *ledger.Case) map[string]string {
 		out["tokens"] = ledger.Thousands(n / 151936 / 2 / 100 * 100)
 	}
 	if few := cures.StateIsSmall(c); few != "" {
-		out["few"] = "Training state is not it: " + few
+		out["few"] = "Training state is not the cause: " + few
 	}
 	return out
 }
@@ -61,11 +61,11 @@ func answerFigures(c *ledger.Case) map[string]string {
 var UnslothGRPO = cause.Card{
 	ID: "unsloth/grpo", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"in grpo_accumulated_loss", "in _get_per_token_logps", "in _get_per_token_logps_and_entropies", "UnslothGRPOTrainer", "in grpo_compute_loss", "in _generate_and_score_completions"},
 	If: when.All(cures.OwnCard, (*ledger.Case).Training), Figures: answerFigures,
-	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in GRPO, at the log-probabilities of the answers",
-	Means: "Each prompt gets `num_generations` answers (8 by default), and prompt + `max_completion_length` tokens of each go through the model and its vocabulary.[[ {asked} would be the 16-bit logits of {tokens} tokens with Qwen's vocabulary.]] With `fast_inference` vLLM holds its share meanwhile, `gpu_memory_utilization` 0.5 by default.[[ {few}]]",
-	Not:   "`use_gradient_checkpointing=\"unsloth\"`: it is the default.",
+	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in a GRPO step",
+	Means: "Each prompt gets `num_generations` answers (default 8), and GRPO computes logits for the tokens of all of them.[[ With Qwen's vocabulary, {asked} is {tokens} tokens in 16 bit.]] With `fast_inference`, vLLM keeps its share of the GPU meanwhile (`gpu_memory_utilization`, default 0.5).[[ {few}]]",
+	Not:   "`use_gradient_checkpointing=\"unsloth\"`: it is already the default.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Score fewer answers at once", Told: "Batch x accumulation must be a multiple of `num_generations`; Unsloth raises the batch to that number otherwise. `unsloth_grpo_mini_batch` (from 2026.1 on) is into how many pieces they are cut, at most batch x accumulation:", Kind: "python", Text: "args = GRPOConfig(num_generations=4, per_device_train_batch_size=1, gradient_accumulation_steps=4,\n    unsloth_grpo_mini_batch=4)   # with your other arguments; older releases: without the last", Cost: "slower; fewer answers to compare"},
+		{Fix: "lower_batch_size", Title: "Score fewer answers at once", Told: "Batch x accumulation must be a multiple of `num_generations`, or Unsloth raises the batch. `unsloth_grpo_mini_batch` (2026.1 and later) splits them into that many parts:", Kind: "python", Text: "args = GRPOConfig(num_generations=4, per_device_train_batch_size=1, gradient_accumulation_steps=4,\n    unsloth_grpo_mini_batch=4)   # with your other arguments; older releases: without the last", Cost: "slower; fewer answers to compare"},
 		{Fix: "lower_context", Title: "Shorten the answers (max_completion_length)", Steps: func(*ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "args = GRPOConfig(max_completion_length=512)   # or half of yours; with your other arguments"}}
 		}, Cost: "longer answers are cut"},
@@ -90,13 +90,13 @@ func trainedFigures(c *ledger.Case) map[string]string {
 var UnslothTrained = cause.Card{
 	ID: "unsloth/many-trained", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Trainable parameters = ", "Number of trainable parameters = "}, Unsaid: ranks.MakesState,
 	If: when.All(cures.OwnCard, (*ledger.Case).Training, manyTrained), Figures: trainedFigures,
-	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory with {trained} parameters to train",
-	Means: "That is far more than a LoRA has: the weights themselves are trained, or `embed_tokens` and `lm_head` are among the `target_modules` or `modules_to_save`, which trains them whole. Weights, gradients and Adam of what is trained take {least} (8-bit Adam) to {most}, whatever the batch.",
-	Not:   "A smaller batch or shorter samples: the training state does not shrink with them.",
+	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while training {trained} parameters, far more than a LoRA has",
+	Means: "Either you train all weights, or `embed_tokens` and `lm_head` are in `target_modules` or `modules_to_save`, which trains them in full. Weights, gradients and Adam state of the trained part take {least} (8-bit Adam) to {most}, whatever the batch size.",
+	Not:   "A smaller batch or shorter samples alone: the training state stays as large.",
 	Cures: []cause.Cure{
-		{Fix: "use_lora", Title: "Train small adapters only", Told: "Leave `embed_tokens` and `lm_head` out, and set no `full_finetuning=True`; the banner then says about 1 %.", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, r=16, target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\",\n    \"gate_proj\", \"up_proj\", \"down_proj\"])   # with your other arguments", Cost: "new tokens are not learned"},
+		{Fix: "use_lora", Title: "Train a small LoRA only", Told: "Leave out `embed_tokens` and `lm_head`, and do not set `full_finetuning=True`. Unsloth then reports about 1 % trained parameters.", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, r=16, target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\",\n    \"gate_proj\", \"up_proj\", \"down_proj\"])   # with your other arguments", Cost: "new tokens are not learned"},
 		{Fix: "optimizer_8bit", If: when.Not(cures.Has(fact.SmallOptimizer)), Title: "Use 8-bit Adam", Kind: "python", Text: "SFTConfig(optim=\"adamw_8bit\")   # with your other arguments", Cost: "hardly any quality"},
-		{Fix: "use_smaller_model", Title: "Or a smaller model", Cost: "quality"},
+		{Fix: "use_smaller_model", Title: "Or use a smaller model", Cost: "quality"},
 	},
 	Sources: []string{"unsloth/unsloth/models/llama.py", "unsloth/unsloth/models/loader.py"},
 }
@@ -115,13 +115,13 @@ func fourFigures(c *ledger.Case) map[string]string {
 var FourModels = cause.Card{
 	ID: "openrlhf/four-models", Kinds: cures.Refused, Said: []string{"openrlhf.cli.train_ppo", "openrlhf/cli/train_ppo.py"}, Unsaid: []string{"train_ppo_ray"},
 	If: when.All(cures.OwnCard, when.Not(cures.Has(fact.Sharded))), Figures: fourFigures,
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory with the four models of PPO on each card",
-	Means: "`train_ppo` keeps policy, critic, reward and reference model on every card. At ZeRO stage 2, the default, none of their weights is divided: 2 bytes a parameter for each (four of 8B are 60 GiB[[; {four} for four of yours]]), and gradients and a share of the optimizer on top. The batch changes none of that.[[ This process holds {mine} of {total}.]]",
-	Not:   "Smaller micro-batches alone, while the weights do not fit.",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of memory: each GPU holds all four PPO models",
+	Means: "`train_ppo` keeps policy, critic, reward and reference model on every GPU. ZeRO stage 2, the default, does not split their weights: 2 bytes per parameter each (four 8B models take 60 GiB[[, four of yours {four}]]). Gradients and optimizer state come on top.",
+	Not:   "Smaller micro-batches alone: the weights stay as large.",
 	Cures: []cause.Cure{
-		{Fix: "shard_training", Title: "Divide the weights of all four (ZeRO-3)", Told: "At stage 3 reward and reference are divided by the cards as well:", Kind: "config", Text: "--zero_stage 3 --adam_offload --gradient_checkpointing --micro_train_batch_size 1 --micro_rollout_batch_size 1", Cost: "slower steps; 12 bytes of RAM a parameter"},
-		{Fix: "multi_gpu", Title: "Or give each model cards of its own (train_ppo_ray)", Told: "`python -m openrlhf.cli.train_ppo_ray` with `--ref_num_gpus_per_node`, `--critic_num_gpus_per_node` and so on, and `--ref_reward_offload`; newer releases have only this one.", Cost: "more cards"},
-		{Fix: "use_lora", Title: "Or train a LoRA", Kind: "config", Text: "--lora_rank 16", Cost: "for most purposes the same result; the weights stay"},
+		{Fix: "shard_training", Title: "Split the weights of all four over the GPUs (ZeRO-3)", Told: "Add to your command:", Kind: "config", Text: "--zero_stage 3 --adam_offload --gradient_checkpointing --micro_train_batch_size 1 --micro_rollout_batch_size 1", Cost: "slower steps; 12 bytes of RAM per parameter"},
+		{Fix: "multi_gpu", Title: "Or give each model its own GPUs (train_ppo_ray)", Told: "`python -m openrlhf.cli.train_ppo_ray` with `--ref_num_gpus_per_node`, `--critic_num_gpus_per_node` and so on, and `--ref_reward_offload`. Newer releases have only this one.", Cost: "more GPUs"},
+		{Fix: "use_lora", Title: "Or train a LoRA", Kind: "config", Text: "--lora_rank 16", Cost: "for most purposes the same result; the weights stay as large"},
 	},
 	Sources: []string{"https://github.com/OpenRLHF/OpenRLHF/blob/v0.4.0/openrlhf/cli/train_ppo.py", "https://github.com/OpenRLHF/OpenRLHF/issues/398", "https://github.com/OpenRLHF/OpenRLHF/issues/858"},
 }
