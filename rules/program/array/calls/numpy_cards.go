@@ -235,8 +235,8 @@ var NumPyCards = []cause.Card{
 
 // Who fills RAM, by system; on Windows the page file decides.
 var (
-	LookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
-	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: a limit", Told: "End what is not needed: other programs, earlier Python processes.[[ {windows_too}]] Linux, with much available: a limit refused it (`ulimit -v unlimited` lifts the shell's; whoever runs the machine sets overcommit and job limits).", Cost: "Free"}
+	LookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Open Task Manager, Performance, Memory. If \"Committed\" is at its limit, Windows refuses more memory even when RAM looks free. Run `sysdm.cpl`: Advanced, Performance Settings, Advanced, Virtual memory, Change. Set a custom maximum of 65536 MB on an SSD and restart.", Cost: "Disk space and a restart"}
+	LookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: a limit", Told: "Close other programs and leftover Python processes.[[ {windows_too}]] Linux, with plenty available: a limit refused it. `ulimit -v unlimited` lifts the shell's; the administrator sets overcommit and job limits.", Cost: "Free"}
 )
 
 // loadsAll: the reader's own code that prepares a data set was reading it, or the
