@@ -41,7 +41,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/gpuassert", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.PlainMemory}, Said: []string{"GPUassert:"}, If: func(c *ledger.Case) bool { return noneKnown(c) && c.Free.Bytes >= units.GiB },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory at one CUDA call",
-		Means: "GPUassert prints the source line of the CUDA call that failed. The log counts {free} of {total} free, so this step probably asks for more than that. Joins, pairs and sorts can produce results several times the size of their input. Errors after it (\"invalid argument\") usually follow from this one.",
+		Means: "GPUassert prints the source line of the CUDA call that failed. By the log's own count memory was free ({free}), so this step probably asks for more than that. Joins, pairs and sorts can produce results several times the size of their input. Errors after it (\"invalid argument\") usually follow from this one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Process the data in parts", Told: "Run that step on one range of rows or keys at a time. Drop duplicates and unneeded columns in each part. Use 32-bit numbers where the values fit.", Cost: "Time"},
 			{Fix: "fix_shape", Title: "Print the size before the allocation", Told: "Rows x columns x bytes per value, twice that for a sort. Compare it with the free memory (`cudaMemGetInfo`).", Cost: "Free"},
@@ -68,8 +68,8 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/model-hint", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainDevice, fact.PlainHost}, If: func(c *ledger.Case) bool { return noneKnown(c) && ledger.RunsModels(c) && proposes(c) != "" },
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ContextTooLong, cause.BudgetMisconfigured, cause.ModelTooLarge},
-		Headline: "ran out of memory; its message says what to change",
-		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]There was no room for the next step, in memory or in a pool that the program reserves at the start. The message names the setting to change. The log does not show what else uses memory.",
+		Headline: "ran out of memory; its message suggests a change",
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]There was no room for the next step, in memory or in a pool that the program reserves at the start. The log does not show what else uses memory.",
 		Figures:  plainFigures,
 		Cures: append(proposed(), []cause.Cure{
 			{Fix: "lower_context", Title: "Or make the inputs shorter, and fewer at a time", Cost: "long inputs are refused, requests wait", Told: "Test with half the maximum input length and half the requests at once."},
@@ -101,12 +101,12 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.LeakedProcess},
-		Headline: "ran out of graphics memory in a parallel job",
-		Means:    "Each MPI rank keeps its part of the grid on its GPU, plus 300 to 600 MiB for its CUDA context. Several ranks on one GPU share its memory.[[ {one}]]",
+		Headline: "ran out of GPU memory in a parallel job",
+		Means:    "In most such codes, each MPI rank keeps its part of the grid on its GPU, plus 300 to 600 MiB for its CUDA context. Several ranks on one GPU share its memory.[[ {one}]]",
 		Cures: []cause.Cure{
-			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Run one rank per card", Told: "Start as many ranks as there are GPUs (`mpirun -n 2` for two). Run {look} during the job: it lists every process on each card.", Cost: "fewer ranks"},
-			{Fix: "lower_resolution", Title: "Use a coarser grid, or more cards", Told: "Half the cells in each direction means an eighth of the memory in 3D. Single precision, if the code supports it, means half. Many codes print the memory per rank before they allocate.", Cost: "detail"},
-			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See whether something else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See how many ranks share each card", Told: "Run it during the job. If several of your ranks are on one card, start as many ranks as you have cards (`mpirun -n 2` for two). End other programs there.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "lower_resolution", Title: "Use a coarser grid", Told: "Half the cells in each direction means an eighth of the memory in 3D. Single precision, if the code supports it, means half. Many codes print the memory per rank before they allocate.", Cost: "detail"},
+			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Spread the job over more cards", Told: "One rank per card; each then holds a smaller part of the grid.", Cost: "more cards"},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Most such codes have an option for it. System RAM is usually larger, and several nodes add up.", Cost: "slower"},
 		},
 		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html", "https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
@@ -209,7 +209,7 @@ func ownCode(c *ledger.Case) bool { return c.Reader.Edits == "code" }
 func oneCard(c *ledger.Case) bool { return local.OnlyCard(c) != nil }
 
 func simulationFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"look": "`nvidia-smi`", "one": ""}
+	out := map[string]string{"one": ""}
 	if d := local.OnlyCard(c); d != nil {
 		out["one"] = "The table shows one card with " + units.Amount(d.Total.Bytes) + ", so all ranks share it."
 	}
@@ -219,9 +219,9 @@ func simulationFigures(c *ledger.Case) map[string]string {
 // deviceFigures are those of a message, of what the program freed, and of a table.
 func deviceFigures(c *ledger.Case) map[string]string {
 	out := plainFigures(c)
-	out["own"], out["table"], out["tell"], out["look"] = "", "", "", "Before the program starts. Windows: Task Manager, Performance, GPU. Linux: `nvidia-smi` (NVIDIA), `rocm-smi --showpids` (AMD) or `intel_gpu_top` (Intel)."
+	out["own"], out["table"], out["tell"], out["look"] = "", "", "", "Check before the program starts. Windows: Task Manager, Performance, GPU. Linux: `nvidia-smi` (NVIDIA), `rocm-smi --showpids` (AMD) or `intel_gpu_top` (Intel)."
 	if slices.Contains([]string{"cuda", "rocm", "npu", "xpu", "tpu"}, c.Backend) {
-		out["look"] = "Before the program starts: `" + reader.Monitor(c) + "`."
+		out["look"] = "Check before the program starts: `" + reader.Monitor(c) + "`."
 	}
 	if own := bytesOf(c.F().ProcessUsed); own > 0 {
 		out["own"] = "The program itself held " + units.Amount(own) + "."

@@ -15,7 +15,7 @@ import (
 var crowdedCards = []cause.Card{{
 	ID: "tensorflow/others", Kinds: []fact.Kind{fact.TFAlloc}, If: heldByOthers, Figures: otherFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "could not get {asked}: others hold {theirs} of the card",
-	Means: "The driver counted {free} free of {total} when {asked} was refused, and TensorFlow held {own}. The other {theirs} belong to another process or another library in this one. JAX takes three quarters of the card at its start, PyTorch keeps what it used.[[ TensorFlow got only {limit} at its start, so the card was already full.]]",
+	Means: "TensorFlow held {own}. The other {theirs} belong to another process or another library in this one. JAX takes three quarters of the card at its start, PyTorch keeps what it used.[[ TensorFlow got only {limit} at its start, so the card was already full.]]",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "End what else holds the card", Told: "Look for an earlier run or another notebook's kernel. If the list shows only this process, another library in it holds the memory.", Kind: "shell", Text: "nvidia-smi   # then end it by its PID", Cost: "a look is free"},
 		{Fix: "limit_framework_preallocation", Title: "With JAX in the process: turn off preallocation", Told: "Set this before the program starts. The second line is for TensorFlow itself.", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "a little fragmentation"},
@@ -61,7 +61,7 @@ var beyondCards = []cause.Card{{
 }, {
 	ID: "tensorflow/beyond-card", Kinds: []fact.Kind{fact.TFAlloc}, If: beyondCard,
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} at once, more than the whole card of {total}",
-	Means: "No free memory would be enough, whatever else is on the card. The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention that is not fused), batch x length x vocabulary (logits), or all pairs of items.",
+	Means: "The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention that is not fused), batch x length x vocabulary (logits), or all pairs of items.",
 	Not:   "Closing other programs, memory fractions: the request exceeds the card.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use batch size 1 and half the length", Told: "If the request then halves, the batch decides; if it becomes a quarter, the length does.", Cost: "Slower"},

@@ -61,7 +61,7 @@ var cupyCards = []cause.Card{
 		Means: "spaCy computes on the GPU with CuPy. The batch and its longest text decide how much it needs; one very long document can be enough.[[ CuPy's pool held {mine} already.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size in config.cfg", Cost: "slower", Ways: []cause.Way{
-				{For: "Training", Text: "halve `[training.batcher] size` (it counts words) and set `discard_oversize = true`. With a transformer, set `[components.transformer] max_batch_items = 1024` (4096 by default)."},
+				{For: "Training", Text: "halve `[training.batcher] size` and set `discard_oversize = true`. With a transformer, set `[components.transformer] max_batch_items = 1024` (4096 by default)."},
 				{For: "Using a model", Text: "`nlp.pipe(texts, batch_size=16)`, or half of yours; `[nlp] batch_size` for evaluation."},
 			}},
 			{Fix: "lower_context", Title: "Split long documents", Told: "Split them by paragraph before they go in. For a transformer, set `[components.transformer.model.get_spans] window = 96`.", Cost: "Context across the cuts"},
@@ -140,7 +140,7 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: calls.AtLeast(cause.Absurd),
 		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for a buffer of an impossible size",
-		Means: "No machine has that much memory, so a size was computed wrongly. The reason is this version's node, the exported model, or an input shape that the model does not expect.",
+		Means: "No machine has that much memory, so a size was computed wrongly. The reason is a bug in this version, the exported model, or an input shape that the model does not expect.",
 		Not:   "More memory or arena settings: the size itself is wrong.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Try another version of ONNX Runtime", Told: "Note your version first (`pip show onnxruntime-gpu`). Install the newest, or the one before if you have the newest. Without a GPU the package is `onnxruntime`.", Kind: "shell", Text: "pip install --upgrade onnxruntime-gpu", Cost: "A few minutes"},

@@ -33,7 +33,7 @@ func restartHere(c *ledger.Case) []step.Step {
 // Cures of a card that was full before.
 var (
 	runtimeFirst = cause.Cure{Fix: "restart_session", If: inNotebook, Title: "Restart the notebook runtime", Cost: "variables are lost, files stay", Steps: restartHere}
-	endHolder    = cause.Cure{Fix: "kill_stale_process", Title: "End other processes on the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi   # then end yours by PID: kill PID, or Windows Task Manager", Told: "Look for earlier Python runs, kernels of other notebooks, or a paused debugger. If the process belongs to someone else, wait or use another card.", If: when.Not(inNotebook)}
+	endHolder    = cause.Cure{Fix: "kill_stale_process", Title: "End other processes on the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi", Told: "Look for earlier Python runs, kernels of other notebooks, or a paused debugger, and end yours by PID. If the process is someone else's, wait or use another card.", If: when.Not(inNotebook)}
 	shareGrowth  = cause.Cure{Fix: "limit_framework_preallocation", Title: "If several processes share the card: turn on memory growth", Cost: "a little fragmentation", Told: "Set this in each process before TensorFlow starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
 	otherCard    = cause.Cure{Fix: "select_gpu", If: when.Not(inNotebook), Title: "Use another card", Cost: "needs a free card", Told: "`nvidia-smi` shows how full each card is. For the second one, before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "1")}
 	// againEachTime is for a process that makes several models, one after another.

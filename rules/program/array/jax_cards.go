@@ -213,7 +213,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
-		Means: "The compiler adds up weights, cache and activations on one chip and refuses before anything runs: {over} too much. A usual reason: each chip holds all weights because they are not sharded.[[ {unknown}]]",
+		Means: "The compiler adds up weights, cache and activations on one chip and refuses before anything runs. A usual reason: each chip holds all weights because they are not sharded.[[ {unknown}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the weights over the chips", Told: "Use the program's option for tensor parallelism: `--tensor-parallel-size` in vLLM, elsewhere `mesh_dim` or the last numbers of a mesh above 1. Each chip then holds its part.", Cost: "More chips"},
@@ -225,7 +225,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/tpu-table", Kinds: []fact.Kind{fact.TPUCompile}, Said: []string{"HLO temp"}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
-		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" means temporary arrays; the list of the largest allocations shows which layer makes them.",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" means temporary arrays; the list of the largest allocations shows which layer makes them.",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Shrink the first buffer of that list", Ways: []cause.Way{
@@ -241,7 +241,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
-		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per chip", Ways: []cause.Way{

@@ -75,7 +75,7 @@ func jaxPairFigures(c *ledger.Case) map[string]string {
 // share and runtime cures of JAX.
 var (
 	jaxNoPool = cause.Cure{Fix: "limit_framework_preallocation", Title: "Turn off preallocation", Cost: "a little fragmentation", Told: "In each process that shares the card, before `import jax`:", Steps: environ("XLA_PYTHON_CLIENT_PREALLOCATE", "false")}
-	jaxMore   = cause.Cure{Fix: "limit_framework_preallocation", Title: "If alone on the card: give JAX 90 %", Cost: "less for other programs", Told: "The default is 75 %. Before `import jax`:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".90")}
+	jaxMore   = cause.Cure{Fix: "limit_framework_preallocation", Title: "If alone on the card: give JAX 90 %", Cost: "less for other programs", Told: "The default is 75 %, and most versions never take more. Before `import jax`:", Steps: environ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".90")}
 )
 
 // jaxStateCards say where a JAX program was when the card was full.
@@ -104,7 +104,7 @@ var jaxStateCards = []cause.Card{
 	{
 		ID: "jax/state", Kinds: []fact.Kind{fact.XLAAlloc, fact.TFAlloc}, Said: stateWords, If: onGPU, Unsaid: []string{"openpi/"},
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory while creating parameters or optimizer state",
-		Means: "The traceback is in the code that creates parameters or optimizer state.[[ {asked} is one request of many.]] In 32 bit with Adam, each billion parameters takes 16 GB (weights 4, moments 8, gradients 4), plus 4 for an EMA copy. If that fits your card, something else uses part of it.",
+		Means: "The traceback is in the code that creates parameters or optimizer state.[[ {asked} is one request of many.]] In 32 bit with Adam, a billion parameters take 16 GB (weights 4, moments 8, gradients 4), plus 4 for an EMA copy. If that fits your card, something else uses part of it.",
 		Cures: []cause.Cure{
 			{Fix: "use_lora", Title: "Use LoRA, frozen layers or Adafactor", Cost: "perhaps quality", Told: "Turn on LoRA or freeze layers where the program offers it, and turn off EMA. `optax.adafactor` keeps hardly any state. `optax.masked` leaves frozen parameters without moments."},
 			{Fix: "shard_training", Title: "Shard the state over several cards", Cost: "more cards", Told: "Use the program's option or an `fsdp` axis of the mesh. Initialize with `jax.jit(init, out_shardings=...)`, so that one card never holds it all."},

@@ -152,7 +152,7 @@ var ocrCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no memory[[ for {asked}]] in one layer of an OCR model",
 		Means: "This looks like a PaddleOCR model, as RapidOCR and others run them. The text detector gets the whole image, so its need grows with width x height. The message does not say whether RAM or GPU memory was full; without a CUDA build it is RAM. The memory pool keeps what its largest image needed.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Limit the image side (`max_side_len`)", Told: "RapidOCR: `max_side_len` (C#, Java, C++: `maxSideLen`) between 1024 and 2000. PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale images down first and cut long scans into parts.", Cost: "Small print may be missed"},
+			{Fix: "lower_resolution", Title: "Limit the image side (`max_side_len`)", Told: "RapidOCR: set `max_side_len` (C#, Java, C++: `maxSideLen`) to 1024. PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"`. Or scale images down first and cut long scans into parts.", Cost: "Small print may be missed"},
 			{Fix: "restart_session", Title: "Use one engine, one image at a time", Told: "Create the engine once and reuse it, without parallel calls. Restart the process after some hundred images to free the pool.", Cost: "Loads again"},
 			{Fix: "raise_memory_limit", Title: "Check for 32 bit and memory limits", Told: "A 32-bit application stops at about 2 GB. A container has its own limit.", Cost: "Free to look"},
 		},

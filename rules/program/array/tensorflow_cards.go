@@ -163,7 +163,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
 		Cause: cause.Fragmentation, Weight: cause.Strong, Figures: poolFigures, Headline: "still had {left} of its GPU memory, but {asked} was refused",
-		Means: "TensorFlow may use {limit} here and {used} was in use. So {left} was left, more than the {asked} that was refused. {pieces}",
+		Means: "What was left is more than the {asked} that was refused. {pieces}",
 		Not:   "Memory growth: it can make fragmentation worse.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: littleLeft, Title: "Use a slightly smaller batch or image", Told: "Use the program's own option. Half the batch halves most tensors; half the width and height makes them a quarter.", Cost: "Slower, or detail"},

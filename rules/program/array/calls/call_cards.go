@@ -223,7 +223,7 @@ var bareCallCards = []cause.Card{
 	},
 	{
 		ID: "other/sklearn-tree", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.PythonMemory, fact.NativeAlloc}, Said: []string{"sklearn/tree", "sklearn.tree._tree", "sklearn/ensemble/forest.py", "sklearn/ensemble/_forest.py"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM for the trees of a forest[[: {asked} more]]",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM for decision trees[[: {asked} more]]",
 		Means: "By default, scikit-learn grows each tree until its leaves are pure. Noisy or continuous targets then give nearly one leaf per row. A node takes about 64 bytes plus a number for each class, times the number of trees.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Limit `max_depth` and `min_samples_leaf`", Told: "Start with these values:", Cost: "rarely accuracy", Kind: "python", Text: "RandomForestRegressor(n_estimators=100, max_depth=16, min_samples_leaf=10, max_samples=0.3, n_jobs=2)   # or ...Classifier; max_samples since 0.22"},

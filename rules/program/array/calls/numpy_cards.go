@@ -210,11 +210,11 @@ var NumPyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/columns", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return moderate(c) && columnsFirst(c) }, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures, Headline: "could not get {asked} of RAM for {n} columns of a table",
-		Means: "pandas stores columns of one type in this shape: few long rows, {n} x {each}. So this is probably a copy of columns beside the table, made by a filter, join, `copy()` or conversion. {bound}",
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures, Headline: "could not get {asked} of RAM for one array: {n} long rows",
+		Means: "An array of few long rows ({n} x {each}) is how pandas stores columns of one type. If you use pandas, this is probably a copy of columns, made by a filter, join, `copy()` or conversion while the table stays. {bound}",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "Avoid copies of the whole table", Told: "Filter first and take only the columns you need (`df.loc[mask, [\"id\", \"value\"]]`). `del` older versions before the next. A service makes such a copy for each parallel request.", Cost: "Some rewriting"},
-			{Fix: "stream_dataset", Title: "Read only the columns you need", Told: "Set them where the table is read:", Kind: "python", Text: "df = pd.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own file and columns; CSV: usecols=", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Read only the columns you need", Told: "Without pandas: work on slices of the long side. With pandas, choose columns where the table is read:", Kind: "python", Text: "df = pd.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own file and columns; CSV: usecols=", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "Use smaller column types", Told: "[[float32 instead of 64 bit: {half}. ]]Make repeated text `category`. `df.memory_usage(deep=True)` shows the large columns.", Cost: "Digits"},
 			LookCommitted, LookRAM,
 		},

@@ -48,7 +48,7 @@ var DriverCards = []cause.Card{
 			return c.F().Limit != nil && ledger.Requested(c) > c.F().Limit.Bytes && ledger.Requested(c) < cause.Absurd
 		},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "needs {asked} in one buffer; this Intel GPU allows {limit}",
-		Means: "The GPU limits the size of one buffer, however much memory is free. While a model is compiled, such a buffer is probably its largest weight. In a request it is the input or result of one layer, often attention scores, which grow with the square of the length.",
+		Means: "While a model is compiled, such a buffer is probably its largest weight. In a request it is the input or result of one layer, often attention scores, which grow with the square of the length.",
 		Not:   "Closing programs: the limit is for a single buffer.",
 		Cures: []cause.Cure{
 			lessInput, fewerBits,

@@ -23,7 +23,7 @@ var MLXCards = append(guardCards, []cause.Card{
 		Means:   "The server (oMLX, or one with the same guard) estimates a prompt before it reads it. {used} was in use, with weights and caches of earlier prompts. This prompt needs {asked} more for its KV cache and attention scores. Nothing crashed; other requests go on.",
 		Figures: prefillFigures,
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", If: nearlyFull, Title: "Free what earlier prompts and models hold", Told: "{used} of {limit} was in use before this prompt. Unload models you do not use and clear the cache in the server's page, or restart it. Quit browsers and other large programs.", Cost: "free"},
+			{Fix: "close_other_apps", If: nearlyFull, Title: "Free what earlier prompts and models hold", Told: "Most of the memory was in use before this prompt. Unload models you do not use and clear the cache in the server's page, or restart it. Quit browsers and other large programs.", Cost: "free"},
 			{Fix: "lower_context", Title: "Shorten the prompt by {share}", Told: "Compact the conversation or start a new one in the agent, or lower its context limit. {room} is left for a prompt.", Cost: "older text is forgotten"},
 			{Fix: "close_other_apps", If: when.Not(nearlyFull), Title: "Free what earlier prompts and models hold", Told: "Unload models you do not use and clear the cache in the server's page, or restart it. Quit browsers and other large programs.", Cost: "free"},
 			{Fix: "raise_memory_limit", Title: "Or give the GPU more of the Mac's RAM", Told: "This sets seven eighths of the RAM until the Mac restarts; leave enough for your other programs. Raise the server's own limit too.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 7 / 8 ))", Cost: "too much freezes the Mac"},
@@ -34,7 +34,7 @@ var MLXCards = append(guardCards, []cause.Card{
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for one array of {asked}; this Mac allows {limit} in one piece",
-		Means: "Metal limits the size of one buffer, however much memory is free. Such an array is often the attention scores of a long prompt (which grow with the square of its length), the logits of a long sequence, or a large image or batch.",
+		Means: "An array this large is often the attention scores of a long prompt, which grow with the square of its length. It can also be the logits of a long sequence, or a large image or batch. Metal limits the size of a single buffer.",
 		Not:   "Closing programs or raising the wired limit: the limit is for one buffer.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size", If: ownScript, Told: "Halve the batch in your script. Evaluation often has its own, larger batch size.", Cost: "Slower"},

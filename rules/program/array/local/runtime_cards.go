@@ -109,7 +109,7 @@ var OpenCLWords = []string{"CL_MEM_OBJECT_ALLOCATION_FAILURE", "MEM_OBJECT_ALLOC
 var OpenCLCards = []cause.Card{openCLCard("other/opencl-nvidia", []string{"NVIDIA CUDA", "GeForce", "Tesla"}, cause.Cure{
 	Fix: "kill_stale_process", If: when.Not(tooWide), Title: "See what else is on the card", Cost: "free", Told: "End earlier runs of this program and other programs that use the GPU. If the card was free, go on below.", Kind: "shell", Text: "nvidia-smi",
 }), openCLCard("other/opencl", OpenCLWords, cause.Cure{
-	Fix: "close_other_apps", If: when.Not(tooWide), Title: "Free the card", Cost: "free", Told: "End an earlier run of this program, and what else computes or draws there (`rocm-smi --showpids`, `intel_gpu_top`; Windows: Task Manager, GPU). With several devices, choose the right one: `clinfo -l` lists them.",
+	Fix: "close_other_apps", If: when.Not(tooWide), Title: "Free the card", Cost: "free", Told: "End earlier runs of this program and other programs that use the GPU. To see them: `rocm-smi --showpids` (AMD), `intel_gpu_top` (Intel), Task Manager, GPU (Windows). With several devices, choose the right one: `clinfo -l` lists them.",
 })}
 
 func openCLCard(id string, said []string, free cause.Cure) cause.Card {
@@ -155,7 +155,7 @@ func ncclCard(id string, said []string, echo string) cause.Card {
 		Headline: "ran out of GPU memory when NCCL asked for its buffers",
 		Means:    "NCCL connects the GPUs and takes some hundred MB on each. [[{asked} of it was refused. ]]Either this program had taken nearly all of a card, another process is on it, or two ranks share one card.[[ {echo}]]",
 		Figures:  func(*ledger.Case) map[string]string { return map[string]string{"echo": echo} },
-		Not:      "A larger /dev/shm: this is graphics memory.",
+		Not:      "A larger /dev/shm: this is GPU memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", If: func(c *ledger.Case) bool { return servesText(c) || said == nil && !c.Training() }, Title: "Leave 1 GB of each card free", Ways: []cause.Way{
 				{For: fix.Generating, Text: "lower the server's memory share by 0.05 (vLLM `--gpu-memory-utilization`, SGLang `--mem-fraction-static`, TensorRT-LLM `--kv_cache_free_gpu_memory_fraction`)."},
