@@ -33,7 +33,7 @@ var HostCards = []cause.Card{
 	{
 		ID: "other/map-segment", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory}, Said: []string{"failed to map segment from shared object", "cannot map zero-fill pages"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not load a library: the system refused address space",
-		Means: "It failed while loading a library, before your program ran. CUDA's libraries need gigabytes of address space, not of RAM. So nearly always a limit is set: `ulimit -v` on a login node, a job's `vmem`, or a small hosting plan or container.",
+		Means: "The system refused to map a library, before your program ran. CUDA's libraries need gigabytes of address space, not of RAM. So nearly always a limit is set: `ulimit -v` on a login node, a job's `vmem`, or a small hosting plan or container.",
 		Not:   "A smaller model or batch: nothing was loaded yet.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the limit on address space", Kind: "shell", Text: "ulimit -v; ulimit -v unlimited", Told: "If the first command prints a number, that is the limit in KiB; the second lifts it. On a login node, start a job with more memory instead (`--mem`, `vmem`).", Cost: "Free"},
