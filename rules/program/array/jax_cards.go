@@ -29,7 +29,7 @@ func preallocation(c *ledger.Case) []step.Step {
 	}
 	return []step.Step{
 		step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, name, ".50"),
-		{Kind: "text", Text: "Set one of the two before JAX starts: without preallocation JAX takes what it needs, with a share of .50 half the card. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
+		{Kind: "text", Text: "Set one of the two before JAX starts. Without preallocation JAX takes what it needs; a share of .50 is half the card. jaxlib before 0.4.32 (September 2024) knows only XLA_PYTHON_CLIENT_MEM_FRACTION; newer ones read either name and refuse both at once."},
 	}
 }
 

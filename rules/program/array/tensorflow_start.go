@@ -25,7 +25,7 @@ var startCards = []cause.Card{
 	{
 		ID: "tensorflow/context", Said: contextWords, If: ofTensorFlow,
 		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "could not start on the GPU: the card was full",
-		Means: "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. Something else fills the card: an earlier run, another notebook or user, or several processes started at once. With several cards, TensorFlow tries each of them.",
+		Means: "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. Usually something else fills the card: an earlier run, another notebook or user, or several processes started at once. With several cards, TensorFlow tries each of them.",
 		Not:   "A smaller batch or model: the failure comes before either.",
 		Cures: []cause.Cure{
 			endHolder,

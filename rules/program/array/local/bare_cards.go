@@ -28,7 +28,7 @@ var NamedCards = []cause.Card{
 	{
 		ID: "other/context", Kinds: onCard, Said: ContextWords, If: NoneKnown,
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not start on the GPU: no memory for a CUDA context",
-		Means: "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. So something else fills the card: an earlier run, another user or container, or several processes started at once.",
+		Means: "Every process first needs a CUDA context of 300 to 600 MiB, and the driver had no room for it. Usually something else fills the card: an earlier run, another user or container, or several processes started at once.",
 		Not:   "A smaller scene, input or batch: the failure comes before any of it is on the card.",
 		Cures: []cause.Cure{
 			ofWhom, hideOthers,
