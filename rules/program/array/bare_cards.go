@@ -29,23 +29,23 @@ func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) }
 var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (std::bad_alloc)",
-		Means: "The system refused RAM (not graphics memory); the message has no size. If a tenth of the input fails as well, a size is computed wrongly (a damaged file, a wrong count) or a limit refused; if it runs, RAM is what was short.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get the RAM it asked for (std::bad_alloc)",
+		Means: "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
-			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "A smaller input, a smaller batch, or fewer threads, which often have buffers of their own.", Cost: "Time"},
+			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "Use a smaller input, a smaller batch, or fewer threads; each thread often has its own buffers.", Cost: "Time"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
 		ID: "other/gpuassert", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.PlainMemory}, Said: []string{"GPUassert:"}, If: func(c *ledger.Case) bool { return noneKnown(c) && c.Free.Bytes >= units.GiB },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in a step of its own",
-		Means: "The program checks its calls to the driver (GPUassert) and prints the line of its source. By its own count {free} of {total} were free, so this step most likely needs more than that: joins, pairs and sorts can make results several times their input. Errors after it (\"invalid argument\", an access fault) are usually a result of it.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory at one CUDA call",
+		Means: "GPUassert prints the source line of the CUDA call that failed. By the log's own count memory was free ({free}), so this step probably asks for more than that. Joins, pairs and sorts can produce results several times the size of their input. Errors after it (\"invalid argument\") usually follow from this one.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Process the data in parts", Told: "Run that step on a range of keys or rows at a time; drop duplicates and unneeded columns in each part; use 32-bit numbers where the values allow.", Cost: "Time"},
-			{Fix: "fix_shape", Title: "Print the size before the allocation", Told: "Rows x columns x bytes of each, and twice that for a sort, compared with what is free.", Cost: "Free"},
-			{Fix: "bigger_gpu", Title: "Use a smaller input or a larger card", Told: "A tenth of the input shows how the need grows.", Cost: "Money"},
+			{Fix: "lower_batch_size", Title: "Process the data in parts", Told: "Run that step on one range of rows or keys at a time. Drop duplicates and unneeded columns in each part. Use 32-bit numbers where the values fit.", Cost: "Time"},
+			{Fix: "fix_shape", Title: "Print the size before the allocation", Told: "Rows x columns x bytes per value, twice that for a sort. Compare it with the free memory (`cudaMemGetInfo`).", Cost: "Free"},
+			{Fix: "bigger_gpu", Title: "Use a smaller input or a larger card", Told: "Try a tenth of the input to see how the need grows.", Cost: "Money"},
 		},
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api/modules/memory_management.html"},
 	},
@@ -53,14 +53,14 @@ var bareCards = []cause.Card{
 		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) && !local.Unsized(c) },
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of memory", Figures: plainFigures,
-		Means: "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[The limit is {bound}: one of its own or of its environment, so the machine may have more. ]][[{piece} ]]The log does not show what holds the memory. When it fails is a clue: at once with any input (a wrong size), only with large input (its size), or after a long time (something that grows).",
+		Means: "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[The limit is {bound}. It may be the program's own or its environment's, so the machine may have more. ]][[{piece} ]]The log does not show what uses the memory. When it fails is a clue: at once with any input, a size is wrong; only with large input, the input is too large; after a long time, something grows.",
 		Cures: append(proposed(), []cause.Cure{
-			{Fix: "raise_memory_limit", If: bounded, Title: "Raise the limit that it names", Cost: "less for other programs", Told: "{bound} is a setting: the program's own option or configuration, a container's (`docker run --memory`; Kubernetes: `resources.limits.memory`), a batch job's (`--mem`) or the shell's (`ulimit -v`). Double it, but stay below what the machine has."},
+			{Fix: "raise_memory_limit", If: bounded, Title: "Raise the limit that it names", Cost: "less for other programs", Told: "{bound} is a setting. Look in the program's options, the container (`docker run --memory`; Kubernetes: `resources.limits.memory`), the batch job (`--mem`) and the shell (`ulimit -v`). Double it, but stay below the RAM of the machine."},
 			{Fix: "close_other_apps", If: fullBefore, Title: "See what uses RAM", Cost: "free", Ways: holders},
-			{Fix: "raise_memory_limit", If: hugeAsk, Title: "Run it where that much RAM is free", Cost: "a longer wait, or money", Told: "It needs {asked} in one piece beside what it holds already: a larger node, or more memory for the job or container (`--mem`, `--memory`). Swap of that size works, slowly."},
-			{Fix: "lower_batch_size", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it runs, the input is too large: process it in parts. If it fails as well, a size is wrong: a damaged file, a wrong option, or a bug of the program to report."},
-			{Fix: "lower_num_workers", If: when.Not(hugeAsk), Title: "Use fewer threads or processes", Cost: "slower", Told: "Many tools reserve buffers for each; the number is an option of the command, often all cores by default."},
-			{Fix: "stream_dataset", Title: "If it fails only after a long time: find what grows", Cost: "some minutes", Told: "Your own code: print the length of each list, table or cache that outlives the loop. Another program: update it, and restart it now and then."},
+			{Fix: "raise_memory_limit", If: hugeAsk, Title: "Run it where that much RAM is free", Cost: "a longer wait, or money", Told: "It needs {asked} in one piece on top of what it holds. Use a larger node, or give the job or container more memory (`--mem`, `--memory`). Swap of that size works, slowly."},
+			{Fix: "lower_batch_size", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it runs, the input is too large: process it in parts. If it fails too, a size is wrong: a damaged file, a wrong option, or a bug to report."},
+			{Fix: "lower_num_workers", If: when.Not(hugeAsk), Title: "Use fewer threads or processes", Cost: "slower", Told: "Many tools use all cores by default and reserve buffers for each. Look for an option such as `-t`, `--threads` or `-j`."},
+			{Fix: "stream_dataset", Title: "If it fails only after a long time: find what grows", Cost: "some minutes", Told: "In your own code, print the length of each list or cache that outlives the loop. Otherwise update the program, and restart it now and then."},
 			{Fix: "close_other_apps", If: when.Not(fullBefore), Title: "See what else uses RAM", Cost: "free", Ways: holders},
 		}...),
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
@@ -68,12 +68,12 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/model-hint", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainDevice, fact.PlainHost}, If: func(c *ledger.Case) bool { return noneKnown(c) && ledger.RunsModels(c) && proposes(c) != "" },
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ContextTooLong, cause.BudgetMisconfigured, cause.ModelTooLarge},
-		Headline: "ran out of memory, and says what to change",
-		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]Memory, or a pool of it that the program reserves at the start, had no room for what came next. Its own words name the setting that decides; the log does not show what else holds memory.",
+		Headline: "ran out of memory; its message suggests a change",
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]]There was no room for the next step, in memory or in a pool that the program reserves at the start. The log does not show what else uses memory.",
 		Figures:  plainFigures,
 		Cures: append(proposed(), []cause.Cure{
-			{Fix: "lower_context", Title: "Or make the inputs shorter, and fewer at a time", Cost: "longer texts are refused, more wait", Told: "Half the longest input and half the requests that run at once show whether it is their size."},
-			{Fix: "use_lower_quant", Title: "Or load the model with fewer bits, or a smaller one", Cost: "some quality"},
+			{Fix: "lower_context", Title: "Or make the inputs shorter, and fewer at a time", Cost: "long inputs are refused, requests wait", Told: "Test with half the maximum input length and half the requests at once."},
+			{Fix: "use_lower_quant", Title: "Or load a smaller or more quantized model", Cost: "some quality"},
 			{Fix: "close_other_apps", Title: "See what else uses memory", Cost: "free", Ways: holders},
 		}...),
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
@@ -84,15 +84,15 @@ var bareCards = []cause.Card{
 		},
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.HostMemory},
 		Headline: "ran out of video memory",
-		Means:    "The graphics driver refused memory[[: {asked}]]. Textures usually take most of it, then resolution, shadows and ray tracing. An integrated GPU has only the share of RAM that BIOS and system give it, and a laptop may run the program on that one. If it fails after hours of use, or since an update, a leak in the program or driver is likely.",
+		Means:    "The graphics driver refused memory[[: {asked}]]. Textures usually take most of it, then resolution, shadows and ray tracing. An integrated GPU only has a share of RAM, and a laptop may be running the program on that one. If it fails after hours or since an update, a leak in the program or driver is likely.",
 		Figures:  plainFigures,
 		Cures: append(proposed(), []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the texture quality", Cost: "detail", Told: "Then resolution or render scale, shadows, anti-aliasing, ray tracing; no texture packs or mods. If it ends before the menu: delete the settings file in its folder under Documents or AppData, or use its safe mode."},
-			{Fix: "close_other_apps", Title: "Close other programs that use the card", Cost: "free", Told: "Browsers, overlays, recorders, animated wallpapers, AI tools. Windows: Task Manager, Performance, GPU, \"Dedicated GPU memory\"."},
+			{Fix: "lower_resolution", Title: "Lower the texture quality", Cost: "detail", Told: "Then lower resolution or render scale, shadows, anti-aliasing and ray tracing, and remove texture packs or mods. If it crashes before the menu, use safe mode or delete its settings file (under Documents or AppData)."},
+			{Fix: "close_other_apps", Title: "Close other programs that use the card", Cost: "free", Told: "Browsers, overlays, recorders, animated wallpapers, AI tools. Windows: Task Manager, Performance, GPU shows \"Dedicated GPU memory\"."},
 			{Fix: "upgrade_version", Title: "Use the dedicated GPU; update the driver", Cost: "free", Ways: []cause.Way{
-				{For: "Laptop", Text: "Settings, System, Display, Graphics: the game, High performance."},
-				{For: "Integrated GPU", Text: "BIOS: UMA frame buffer 2 to 4 GB; and a page file managed by Windows."},
-				{For: "Since an update, or after hours", Text: "update driver and program, verify its files; otherwise restart now and then, and report this log."},
+				{For: "Laptop", Text: "Settings, System, Display, Graphics: add the program, Options, High performance."},
+				{For: "Integrated GPU", Text: "set \"UMA frame buffer\" in the BIOS to 2 to 4 GB, and let Windows manage the page file."},
+				{For: "Since an update, or after hours", Text: "update the driver and the program, verify its files; otherwise restart it now and then and report this log."},
 			}},
 			{Fix: "restart_session", Title: "Restart the program", Cost: "free"},
 		}...),
@@ -101,13 +101,13 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.LeakedProcess},
-		Headline: "ran out of graphics memory in a parallel job",
-		Means:    "Each rank puts its part of the grid on its card, beside a context of 300 to 600 MiB; several ranks on one card share its memory.[[ {one}]]",
+		Headline: "ran out of GPU memory in a parallel job",
+		Means:    "In most such codes, each MPI rank keeps its part of the grid on its GPU, plus 300 to 600 MiB for its CUDA context. Several ranks on one GPU share its memory.[[ {one}]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Use a coarser grid, or more cards", Told: "Half the cells in each direction is an eighth in 3D. Many codes print the memory that each rank needs before they allocate; single precision, where the code supports it, is half.", Cost: "detail"},
-			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Run one rank per card", Told: "`mpirun -n` with the number of cards; {look} shows whether several ranks sit on one.", Cost: "more cards"},
-			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Most such codes have a switch for it; RAM is larger, also over several nodes.", Cost: "slower"},
+			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See how many ranks share each card", Told: "Run it during the job. If several of your ranks are on one card, start as many ranks as you have cards (`mpirun -n 2` for two). End other programs there.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "lower_resolution", Title: "Use a coarser grid", Told: "Half the cells in each direction means an eighth of the memory in 3D. Single precision, if the code supports it, means half. Many codes print the memory per rank before they allocate.", Cost: "detail"},
+			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Spread the job over more cards", Told: "One rank per card; each then holds a smaller part of the grid.", Cost: "more cards"},
+			{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Most such codes have an option for it. System RAM is usually larger, and several nodes add up.", Cost: "slower"},
 		},
 		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html", "https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
 		Figures: simulationFigures,
@@ -115,87 +115,87 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/tenstorrent", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"DRAM buffer across", "L1 buffer across"},
 		Headline: "ran out of memory on a Tenstorrent chip[[: a buffer of {asked} did not fit]]",
-		Means:    "A buffer is spread over all memory banks of the chip, and each bank must have room for its part in one piece. If the message's \"free\" is more than a bank needs and its \"largest free block\" is less, the memory is in pieces; otherwise weights, KV cache and activations fill the bank.",
+		Means:    "A buffer is spread over all memory banks of the chip, and each bank needs room for its part in one piece. Compare the numbers in the message. If \"free\" is enough but \"largest free block\" is not, memory is fragmented. Otherwise weights, KV cache and activations fill the banks.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Lower the context length and the batch", Told: "A model server: half of `--max-model-len` and `--max-num-seqs`. A script: a shorter input and batch 1; long prompts in chunks.", Cost: "shorter texts, fewer at a time"},
-			{Fix: "use_lower_quant", Title: "Keep the weights in a smaller data type", Told: "`bfloat8_b` takes about half of `bfloat16`, `bfloat4_b` a quarter, where the model's code lets you choose.", Cost: "some quality"},
-			{Fix: "multi_gpu", Title: "Use more chips, or a model made for this system", Told: "Split over a mesh each chip holds a part of weights and cache; the model's page lists the systems that it runs on.", Cost: "hardware"},
+			{Fix: "lower_context", Title: "Lower the context length and the batch", Told: "Model server: halve `--max-model-len` and `--max-num-seqs`. Script: batch 1 and a shorter input; process long prompts in chunks.", Cost: "shorter texts, fewer at a time"},
+			{Fix: "use_lower_quant", Title: "Keep the weights in a smaller data type", Told: "If the model's code lets you choose: `bfloat8_b` takes about half of `bfloat16`, `bfloat4_b` a quarter.", Cost: "some quality"},
+			{Fix: "multi_gpu", Title: "Use more chips, or a model made for this system", Told: "On a mesh, each chip holds a part of the weights and cache. The model's page lists the systems it runs on.", Cost: "hardware"},
 		},
 		Sources: []string{"tt-metal/tt_metal/impl/allocator/bank_manager.cpp", "tt-metal/ttnn/cpp/ttnn-nanobind/bfloat_dtype_traits.hpp: bfloat8_b bfloat4_b"},
 	},
 	{
 		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(local.OpenCLWords, mpiWords...), If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
-		Headline: "ran out of graphics memory",
+		Headline: "ran out of GPU memory",
 		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[{piece} ]][[{own} ]][[{table}]][[{tell}]]",
 		Figures:  deviceFigures,
 		Cures: append(proposed(), []cause.Cure{
 			{Fix: "kill_stale_process", If: fullBefore, Title: "See what else uses the card", Told: "{look}", Cost: "free"},
-			{Fix: "lower_batch_size", If: ownCode, Title: "Do less at a time", Cost: "slower, or less detail", Told: "Try a tenth of the input; if it runs, work in blocks and free each before the next. If not, print the sizes that you allocate."},
-			{Fix: "lower_batch_size", Title: "Do less at a time", Cost: "slower, or less detail", Told: "The program's own setting for work at a time (batch, tile or block size, samples, threads or jobs side by side) at half of its present value; where it has none, a lower resolution or a smaller input."},
+			{Fix: "lower_batch_size", If: ownCode, Title: "Do less at a time", Cost: "slower, or less detail", Told: "Try a tenth of the input. If it runs, work in blocks and free each block before the next. If not, print the sizes you allocate."},
+			{Fix: "lower_batch_size", Title: "Do less at a time", Cost: "slower, or less detail", Told: "Look in the program's settings for batch size, tile or block size, samples, or parallel jobs, and halve it. If there is none, use a lower resolution or a smaller input."},
 			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See what else uses the card", Told: "{look}", Cost: "free"},
-			{Fix: "close_other_apps", If: oneCard, Title: "Close what else draws or computes on it", Told: "Desktop, browser, viewer: a few hundred MB to 2 GB.", Cost: "free"},
-			{Fix: "bigger_gpu", Title: "If nothing else is on it: use a card with more memory", Told: "Where the work cannot be made smaller.", Cost: "money"},
+			{Fix: "close_other_apps", If: oneCard, Title: "Close what else draws or computes on it", Told: "Desktop, browser and viewers usually take a few hundred MB to 2 GB.", Cost: "free"},
+			{Fix: "bigger_gpu", Title: "If nothing else is on it: use a card with more memory", Told: "Only if the job cannot be made smaller.", Cost: "money"},
 		}...),
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
 	},
 	{
 		ID: "other/compiler", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"bytes after a total of"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused RAM while it compiled",
-		Means: "The compiler (GCC) was refused RAM. The total in the message is what this one compiler held; builds usually run several at once, so their sum counts. A container limit or a 32-bit compiler (2 to 4 GB) refuses early. Nothing is wrong with the source.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while compiling",
+		Means: "The compiler (GCC) could not get more RAM. The total in the message is what this one compiler process held; parallel builds run several at once. A container limit or a 32-bit compiler (2 to 4 GB) can be the reason too. Your source code is not wrong.",
 		Not:   "Running it again with the same number of jobs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with one job", Ways: []cause.Way{
-				{For: "make, ninja", Text: "`make -j1`, `ninja -j1`; finished files are kept"},
+				{For: "make, ninja", Text: "`make -j1` or `ninja -j1`; finished files are kept"},
 				{For: "CMake", Text: "`cmake --build build --parallel 1`"},
-				{For: "pip", Text: "`MAX_JOBS=1 pip install PACKAGE` (what you install)"},
+				{For: "pip", Text: "`MAX_JOBS=1 pip install PACKAGE` (the package you install)"},
 			}, Cost: "A longer build"},
 			calls.SwapBridge,
-			{Fix: "raise_memory_limit", Title: "If one file alone is too large: `-O1`, no `-g`", Told: "They need less for that file; in a container or WSL raise its memory.", Cost: "A slower program"},
+			{Fix: "raise_memory_limit", Title: "If one file alone is too large: optimize less", Told: "Compile that file with `-O1` and without `-g`. In a container or WSL, raise its memory limit.", Cost: "A slower program"},
 		},
 		Sources: []string{"gcc/libiberty/xmalloc.c", "ninja/doc/manual.asciidoc"},
 	},
 	{
 		ID: "other/git", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Out of memory, malloc failed"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of RAM (git)",
-		Means: "git reads large files whole into RAM, and several versions of them while it packs; {asked} is one such piece. Either a file in the history is about that large, or a small machine, a container or a 32-bit git (2 to 4 GB at most) has no room for packing with many threads.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM in git: {asked} was refused",
+		Means: "git reads large files whole into RAM, and holds several versions of them while it packs. Either the repository contains files of about that size, or the machine, a container limit or a 32-bit git leaves too little. A `remote:` line before the error means the server ran out, not your computer.",
 		Not:   "A larger `http.postBuffer`: it needs more RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Limit git's packing memory", Told: "Where git ran out, on the server or here:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
-			{Fix: "stream_dataset", Title: "Make a shallow or partial clone", Told: "`git clone --depth 1 URL`, or `--filter=blob:none`; keep large files in Git LFS.", Cost: "No history at hand"},
+			{Fix: "lower_num_workers", Title: "Limit git's packing memory", Told: "Run this on the machine where git ran out:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
+			{Fix: "stream_dataset", Title: "Make a shallow or partial clone", Told: "`git clone --depth 1 URL`, or `git clone --filter=blob:none URL`. Keep large files in Git LFS.", Cost: "Without the full history"},
 			calls.SwapBridge, calls.PageFile,
 		},
 		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.adoc", "git/Documentation/config/core.adoc"},
 	},
 	{
 		ID: "other/rust-alloc", Kinds: []fact.Kind{fact.RustAlloc}, If: func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Large },
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM",
-		Means: "Rust's allocator asked the system for {asked} of RAM and was refused. A vector that grows often doubles, so the old one may be there as well. What else the program holds is not in the line.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get {asked} of RAM",
+		Means: "A Rust program asked the system for {asked} of RAM and was refused. A growing `Vec` usually doubles, and the old copy stays until the new one is filled. The line does not show how much the program holds already.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
-			{Fix: "stream_dataset", Title: "Use a smaller input or fewer threads", Told: "A smaller file or batch; `RAYON_NUM_THREADS=4` if it uses rayon (threads often hold buffers). In your own code: `Vec::with_capacity`, or chunks instead of one vector.", Cost: "Time"},
+			{Fix: "stream_dataset", Title: "Use a smaller input or fewer threads", Told: "Use a smaller file or batch. Programs that use rayon: set `RAYON_NUM_THREADS=4`, as threads often hold buffers. In your own code, use `Vec::with_capacity` or process chunks.", Cost: "Time"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://docs.rs/rayon/latest/rayon/struct.ThreadPoolBuilder.html"},
 	},
 	{
 		ID: "other/flipped-bits", Kinds: []fact.Kind{fact.RustAlloc, fact.NativeAlloc, fact.PlainHost}, If: flippedBits, Figures: flippedFigures,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "asked for {asked}: a small size with high bits set",
-		Means: "The size is {small} bytes plus {high}: {bits} set among zeros in its upper half. Overwritten memory gives such sizes, and so does unstable RAM or an unstable processor: then the same job fails elsewhere next time, often with another error.",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "asked for {asked}, a size that looks corrupted",
+		Means: "The size is {small} bytes plus {high}: a small number with {bits} wrongly set. Overwritten memory causes this, and so does unstable RAM or an unstable CPU. Unstable hardware fails at another place next time, often with another error.",
 		Not:   "More RAM or swap: no machine has {asked}.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Run it twice more", Told: "If it fails at another place or with another error, test the machine: RAM overnight (MemTest86, Windows: `mdsched`), XMP, EXPO and overclocking off, a new BIOS (Intel's 13th and 14th generation: microcode 0x12B or later).", Cost: "Free"},
-			{Fix: "upgrade_version", Title: "If it fails at the same place: update the program", Told: "Delete its caches and build folder, take its newest version, and report it with this number.", Cost: "Some minutes"},
+			{Fix: "restart_session", Title: "Run it twice more", Told: "If it fails elsewhere or with another error, test the hardware. Run MemTest86 overnight (Windows: `mdsched`), turn off XMP, EXPO and overclocking, and update the BIOS (Intel 13th and 14th generation: microcode 0x12B or later).", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "If it fails at the same place: update the program", Told: "Delete its caches and build folder, install the newest version, and report it with this number.", Cost: "Some minutes"},
 		},
 		Sources: []string{"https://doc.rust-lang.org/alloc/alloc/fn.handle_alloc_error.html", "https://www.memtest86.com/troubleshooting.htm"},
 	},
 	{
 		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted {asked} of RAM in one piece",
-		Means: "One request of {asked}: either a wrong length (a damaged or unexpected file, a count read from the wrong place, a subtraction below zero), or the whole input at once. The line does not say which; a small, known good input does.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for {asked} of RAM in one piece",
+		Means: "This is one request of {asked}. Either a length is wrong (a damaged file, an unexpected format, a subtraction below zero), or the whole input is loaded at once. A small input that is known to be good shows which.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "If it runs, the first input is damaged, in another format, or too large: check its size and download it again. If it fails as well, it is a bug.", Cost: "A few minutes"},
-			{Fix: "upgrade_version", Title: "If it is a bug: update, and get a backtrace", Kind: "env", Text: "export RUST_BACKTRACE=1", Told: "The backtrace names the function that asked; report it with the number.", Cost: "A few minutes"},
+			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "If it runs, the first input is damaged, in another format, or too large. Check its size and download it again. If it fails too, it is a bug.", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "If it is a bug: update, and get a backtrace", Kind: "env", Text: "export RUST_BACKTRACE=1", Told: "The backtrace names the function that asked. Report it with the number.", Cost: "A few minutes"},
 			{Fix: "stream_dataset", Title: "If your data is that large: split the input", Told: "Or use the program's own option for streaming or chunks.", Cost: "Time"},
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
@@ -209,7 +209,7 @@ func ownCode(c *ledger.Case) bool { return c.Reader.Edits == "code" }
 func oneCard(c *ledger.Case) bool { return local.OnlyCard(c) != nil }
 
 func simulationFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"look": "`nvidia-smi`", "one": ""}
+	out := map[string]string{"one": ""}
 	if d := local.OnlyCard(c); d != nil {
 		out["one"] = "The table shows one card with " + units.Amount(d.Total.Bytes) + ", so all ranks share it."
 	}
@@ -219,9 +219,9 @@ func simulationFigures(c *ledger.Case) map[string]string {
 // deviceFigures are those of a message, of what the program freed, and of a table.
 func deviceFigures(c *ledger.Case) map[string]string {
 	out := plainFigures(c)
-	out["own"], out["table"], out["tell"], out["look"] = "", "", "", "Before the program starts: Task Manager, GPU (Windows), or `nvidia-smi`, `rocm-smi --showpids`, `intel_gpu_top`, by the card's maker."
+	out["own"], out["table"], out["tell"], out["look"] = "", "", "", "Check before the program starts. Windows: Task Manager, Performance, GPU. Linux: `nvidia-smi` (NVIDIA), `rocm-smi --showpids` (AMD) or `intel_gpu_top` (Intel)."
 	if slices.Contains([]string{"cuda", "rocm", "npu", "xpu", "tpu"}, c.Backend) {
-		out["look"] = "Before the program starts: `" + reader.Monitor(c) + "`."
+		out["look"] = "Check before the program starts: `" + reader.Monitor(c) + "`."
 	}
 	if own := bytesOf(c.F().ProcessUsed); own > 0 {
 		out["own"] = "The program itself held " + units.Amount(own) + "."
@@ -230,7 +230,7 @@ func deviceFigures(c *ledger.Case) map[string]string {
 		out["table"] = "The table shows " + units.Amount(d.Used.Bytes) + " of " + units.Amount(d.Total.Bytes) + " in use."
 	}
 	if out["own"]+out["table"]+out["piece"] == "" {
-		out["tell"] = "If the card is nearly full before the program starts, something else holds it; if not, the work at a time is too much for it."
+		out["tell"] = "If the card is nearly full before the program starts, something else is using it. If not, this job is too large for the card."
 	}
 	return out
 }

@@ -27,21 +27,21 @@ func restartHere(c *ledger.Case) []step.Step {
 	case c.In("kaggle"):
 		where = "Run, Restart."
 	}
-	return []step.Step{{Kind: "text", Text: where + " That frees what earlier cells left on the card; then run only the cells that you need, each once."}}
+	return []step.Step{{Kind: "text", Text: where + " This frees what earlier cells left in GPU memory. Then run each cell you need only once."}}
 }
 
 // Cures of a card that was full before.
 var (
 	runtimeFirst = cause.Cure{Fix: "restart_session", If: inNotebook, Title: "Restart the notebook runtime", Cost: "variables are lost, files stay", Steps: restartHere}
-	endHolder    = cause.Cure{Fix: "kill_stale_process", Title: "End other processes on the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi", Told: "Earlier Python runs, other notebooks' kernels, a paused debugger. If it belongs to someone else, wait or use another card.", If: when.Not(inNotebook)}
-	shareGrowth  = cause.Cure{Fix: "limit_framework_preallocation", Title: "If several share the card: turn on memory growth", Cost: "a little fragmentation", Told: "In each of them, before TensorFlow starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
-	otherCard    = cause.Cure{Fix: "select_gpu", If: when.Not(inNotebook), Title: "Use another card", Cost: "needs a free card", Told: "If there is one; `nvidia-smi` shows how full each is. Before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "1")}
+	endHolder    = cause.Cure{Fix: "kill_stale_process", Title: "End other processes on the card", Cost: "a look is free", Kind: "shell", Text: "nvidia-smi", Told: "Look for earlier Python runs, kernels of other notebooks, or a paused debugger, and end yours by PID. If the process is someone else's, wait or use another card.", If: when.Not(inNotebook)}
+	shareGrowth  = cause.Cure{Fix: "limit_framework_preallocation", Title: "If several processes share the card: turn on memory growth", Cost: "a little fragmentation", Told: "Set this in each process before TensorFlow starts:", Steps: environ("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
+	otherCard    = cause.Cure{Fix: "select_gpu", If: when.Not(inNotebook), Title: "Use another card", Cost: "needs a free card", Told: "`nvidia-smi` shows how full each card is. For the second one, before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "1")}
 	// againEachTime is for a process that makes several models, one after another.
-	againEachTime = cause.Cure{Fix: "restart_session", If: when.Not(inNotebook), Title: "One model per process", Cost: "some rewriting", Told: "A loop over models or folds keeps each on the card: `del model` and `tf.keras.backend.clear_session()` before the next one, or a new process for each."}
+	againEachTime = cause.Cure{Fix: "restart_session", If: when.Not(inNotebook), Title: "If you build several models: one per process", Cost: "some rewriting", Told: "A loop over models or folds leaves each of them on the card. Run `del model` and `tf.keras.backend.clear_session()` before the next one, or start a new process for each."}
 )
 
 // kernelsFirst is for a piece so small that the card was full before this model.
-var kernelsFirst = cause.Cure{Fix: "kill_stale_process", If: tinyPiece, Title: "Free the card first, and try again", Cost: "free", Told: "End other Python processes that it lists, shut down the kernels of other notebooks, restart your own. Several that share it: `TF_FORCE_GPU_ALLOW_GROWTH=true` before the start of each.", Kind: "shell", Text: "nvidia-smi"}
+var kernelsFirst = cause.Cure{Fix: "kill_stale_process", If: tinyPiece, Title: "Free the card first, then try again", Cost: "free", Told: "End other Python processes in this list, shut down other notebooks' kernels, and restart your own. If several programs must share the card, set `TF_FORCE_GPU_ALLOW_GROWTH=true` before each starts.", Kind: "shell", Text: "nvidia-smi"}
 
 // tinyPiece: far less than any card has; a pool whose table is printed says more.
 func tinyPiece(c *ledger.Case) bool {
@@ -52,4 +52,4 @@ func tinyPiece(c *ledger.Case) bool {
 func threeSides(c *ledger.Case) bool { return len(calls.Sides(c)) == 3 }
 
 // shorter is for what has a length.
-var shorter = cause.Cure{Fix: "lower_context", If: threeSides, Title: "Use shorter or fewer rows", Cost: "what is cut is lost", Told: "The second number of the shape is the length, if this is text or a series: half of it takes half of this tensor and a quarter of attention. Cut the longest samples, by the script's own option (such as `max_seq_length`); points, neighbours or windows likewise."}
+var shorter = cause.Cure{Fix: "lower_context", If: threeSides, Title: "Use shorter or fewer rows", Cost: "the cut part is lost", Told: "If this is text or a time series, the second number of the shape is the length. Half the length halves this tensor and quarters attention. Use the script's own option, such as `max_seq_length`, or cut the longest samples."}

@@ -63,7 +63,7 @@ func scratch(q *explain.Question) *ledger.Explained {
 	if !q.C.Root(fact.XLAAlloc) || temp == nil || !ledger.Near(temp.Bytes, q.Asked, temp.Within()+q.Within) {
 		return nil
 	}
-	return &ledger.Explained{What: "are the temporaries of the compiled program, all of them in one piece, as XLA's statistics say", Bytes: q.Asked, Lines: []int{temp.Line}}
+	return &ledger.Explained{What: "are all temporary arrays of the compiled program in one piece, by XLA's statistics", Bytes: q.Asked, Lines: []int{temp.Line}}
 }
 
 // effectRemapped: what the limit of TensorFlow's allocator leaves, in pieces

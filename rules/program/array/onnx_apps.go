@@ -24,7 +24,7 @@ func onlyCode(cure cause.Cure) cause.Cure {
 
 // endApp is how a program is ended and what else to look at, on this system.
 func endApp(c *ledger.Case) []step.Step {
-	windows := "Task Manager, Performance: close what fills \"Dedicated GPU memory\" (GPU) or \"Committed\" (Memory) before the start: browsers, games, other AI programs."
+	windows := "Task Manager, Performance, shows which is nearly full: \"Dedicated GPU memory\" (GPU) or \"Committed\" (Memory). Close browsers, games and other AI programs."
 	linux := "`nvidia-smi` and `free -h` show what is full before the start."
 	text := "Windows: " + windows + " Linux: " + linux + " Colab: Runtime, Restart session."
 	switch {
@@ -52,8 +52,8 @@ func onColab(c *ledger.Case) bool { return c.Near("/content/") || c.In("colab") 
 var (
 	// restartApp is for the users of an app: what it held before is free then, and
 	// what stays is somebody else's.
-	restartApp   = cause.Cure{Fix: "restart_session", If: when.Not(codesONNX), Title: "End the program, free memory, start it again", Steps: endApp, Cost: "free"}
-	fewerThreads = cause.Cure{Fix: "lower_parallel", If: when.Not(codesONNX), Title: "Set the app's threads to 1", Told: "Each thread or worker holds data of its own: its number of threads, workers or streams, in its settings.", Cost: "slower"}
-	moreRAM      = cause.Cure{Fix: "raise_memory_limit", If: onColab, Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). Colab's own bar shows how full RAM is.", Cost: "money"}
-	noCopies     = cause.Cure{Fix: "use_mmap", Title: "Make no copies while it loads", Cost: "slower runs", Kind: "python", Text: "so = onnxruntime.SessionOptions()\nso.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL\nso.add_session_config_entry(\"session.disable_prepacking\", \"1\")\nso.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, so)"}
+	restartApp   = cause.Cure{Fix: "restart_session", If: when.Not(codesONNX), Title: "Close the program, free memory, start it again", Steps: endApp, Cost: "free"}
+	fewerThreads = cause.Cure{Fix: "lower_parallel", If: when.Not(codesONNX), Title: "Set the app's threads to 1", Told: "Each thread or worker holds its own data. Look for threads, workers or streams in the app's settings.", Cost: "slower"}
+	moreRAM      = cause.Cure{Fix: "raise_memory_limit", If: onColab, Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). Colab's resource panel shows how full RAM is.", Cost: "money"}
+	noCopies     = cause.Cure{Fix: "use_mmap", Title: "Load the model without extra copies", Told: "Turn off graph optimization, prepacking and the CPU arena:", Cost: "slower runs", Kind: "python", Text: "so = onnxruntime.SessionOptions()\nso.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL\nso.add_session_config_entry(\"session.disable_prepacking\", \"1\")\nso.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, so)"}
 )

@@ -27,12 +27,12 @@ func denseInTraining(c *ledger.Case) bool {
 // denseCards are about such a matrix.
 var denseCards = []cause.Card{{
 	ID: "tensorflow/dense-trained", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(denseInTraining, when.Not(poolInPieces)), Unsaid: tableWords, Figures: trainedFigures,
-	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "had no room in training for a matrix that looks like weights: {shape}",
-	Means: "No batch has {in} rows as a rule: it is most likely the weights of a Dense layer with {in} inputs and {out} outputs, or a copy that the optimizer keeps. So many inputs usually come from `Flatten` on large feature maps. One copy is {copy} in 32 bit; with Adam there are four (weights, gradient, two moments): {trained}.",
+	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "had no GPU memory in training for a matrix that looks like weights: {shape}",
+	Means: "A batch hardly has {in} rows, so this is most likely a Dense layer with {in} inputs and {out} outputs, or an optimizer copy of it. So many inputs usually come from `Flatten` on large feature maps. In 32 bit one copy takes {copy}; Adam needs four (weights, gradient, two moments): {trained}.",
 	Not:   "A much smaller batch: it does not change the weights.",
 	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "Make what goes into that layer smaller", Told: "`model.summary()` shows it. One more `MaxPooling2D` or `strides=2` before `Flatten` is a quarter of the inputs, `GlobalAveragePooling2D()` in its place one number per channel; or fewer units.", Cost: "Train again; often as accurate"},
-		{Fix: "lower_resolution", Title: "Or use smaller inputs", Told: "Half the width and height of the images is a quarter of the inputs and of the weights.", Cost: "Detail"},
+		{Fix: "use_smaller_model", Title: "Make what goes into that layer smaller", Told: "`model.summary()` shows it. Replace `Flatten` with `GlobalAveragePooling2D()` (one number per channel), or add `MaxPooling2D` or `strides=2` before it (a quarter of the inputs). Or use fewer units.", Cost: "Train again; often as accurate"},
+		{Fix: "lower_resolution", Title: "Or use smaller inputs", Told: "Half the width and height of the images is a quarter of the inputs and weights.", Cost: "Detail"},
 		runtimeFirst, endHolder,
 		{Fix: "lower_batch_size", Title: "Then a smaller batch", Told: "It makes the activations of the layers before it smaller.", Cost: "Slower"},
 	},

@@ -89,7 +89,7 @@ func callFigures(c *ledger.Case) map[string]string {
 }
 
 var (
-	SixtyFour = cause.Cure{Fix: "upgrade_version", If: maybe32, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process may have 2 GB at most: install the 64-bit Python.", Cost: "half an hour"}
+	SixtyFour = cause.Cure{Fix: "upgrade_version", If: maybe32, Title: "Check that Python is 64-bit", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Told: "If this prints 32, the process can use only 2 GB: install the 64-bit Python.", Cost: "half an hour"}
 )
 
 // maybe32: a Python for Windows that no 64-bit library was seen in. PyTorch has
@@ -103,24 +103,24 @@ var CallCards = []cause.Card{
 	{
 		ID: "numpy/32-bit", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.NativeAlloc}, Said: bits32, If: when.Not(AtLeast(3 * units.GiB)),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached the 2 GB limit of a 32-bit Python",
-		Means: "The folder in the traceback belongs to a 32-bit Python. It can address 2 GB (4 at most), whatever RAM the computer has, and needs a free stretch of addresses for each array.[[ No stretch of {asked} was left.]]",
+		Means: "The folder in the traceback belongs to a 32-bit Python. It can use 2 GB (4 at most), whatever RAM the computer has, and needs one free stretch of addresses for each array.[[ No stretch of {asked} was left.]]",
 		Not:   "More RAM or a larger page file: a 32-bit process cannot use them.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Install the 64-bit Python and your packages again", Told: "\"Windows installer (64-bit)\" on python.org, or Anaconda 64-bit. Then this prints 64:", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
-			{Fix: "stream_dataset", Title: "Until then: work in parts", Told: "pandas `chunksize=`, NumPy `np.load(..., mmap_mode=\"r\")` and small slices; float32, int32 and categories.", Cost: "some rewriting"},
-			{Fix: "detach_accumulated", Title: "Delete large objects before that line", Told: "`del` what is no longer needed; use a fresh process for each file.", Cost: "none"},
+			{Fix: "upgrade_version", Title: "Install the 64-bit Python and your packages again", Told: "Get \"Windows installer (64-bit)\" from python.org, or 64-bit Anaconda. Then this prints 64:", Kind: "shell", Text: "python -c \"import struct; print(struct.calcsize('P') * 8)\"", Cost: "half an hour"},
+			{Fix: "stream_dataset", Title: "Until then: work in parts", Told: "pandas: `chunksize=`. NumPy: `np.load(..., mmap_mode=\"r\")` and small slices. Use float32, int32 and categories.", Cost: "some rewriting"},
+			{Fix: "detach_accumulated", Title: "Delete large objects before that line", Told: "`del` what you no longer need, and use a fresh process for each file.", Cost: "none"},
 		},
 		Sources: []string{"https://docs.python.org/3/using/windows.html", numpyError},
 	},
 	{
 		ID: "numpy/one-hot", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: oneHot, If: large, Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for one-hot labels[[: {asked}]]",
-		Means: "The call turns each label into a row of zeros with a single 1[[: {n} rows of {columns} numbers]]. It needs as many numbers as labels times classes. Losses such as `sparse_categorical_crossentropy` take the integer labels as they are.",
+		Means: "The call turns each label into a row of zeros with a single 1[[: {n} rows of {columns} numbers]]. Losses such as `sparse_categorical_crossentropy` take the integer labels directly, so you do not need it.",
 		Not:   "A smaller batch: this array is made for all labels at once.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Keep labels as integers", Cost: "none", Kind: "python", Text: "model.compile(optimizer=\"adam\", loss=\"sparse_categorical_crossentropy\", metrics=[\"accuracy\"])   # and no to_categorical"},
-			{Fix: "stream_dataset", Title: "Make one-hot rows batch by batch", Cost: "some lines", Told: "In a generator or `Sequence`, or in the pipeline: `ds.map(lambda x, y: (x, tf.one_hot(y, classes)))`. Inputs: an `Embedding` layer takes indices."},
-			{Fix: "half_precision", Title: "Use uint8, or fewer classes", Cost: "rare classes", Told: "`dtype=\"uint8\"` is a quarter of float32. Words: keep only the most common ones."},
+			{Fix: "stream_dataset", Title: "Make one-hot rows batch by batch", Cost: "some lines", Told: "Do it in a generator or `Sequence`, or in the pipeline: `ds.map(lambda x, y: (x, tf.one_hot(y, classes)))`. For inputs, an `Embedding` layer takes indices."},
+			{Fix: "half_precision", Title: "Use uint8, or fewer classes", Cost: "rare classes", Told: "`dtype=\"uint8\"` is a quarter of float32. For words, keep only the most common ones."},
 			SixtyFour,
 		},
 		Sources: []string{"keras/src/utils/numerical_utils.py", "keras/src/losses/losses.py", numpyError},
@@ -128,10 +128,10 @@ var CallCards = []cause.Card{
 	{
 		ID: "numpy/densified", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: densify, If: large, Unsaid: Joined(oneHot, allDist), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a sparse matrix made dense[[: {asked}]]",
-		Means: "`toarray` or `todense` writes out all zeros[[: {n} rows of {columns} columns]]. A sparse matrix stores only the values that are not zero.",
+		Means: "`toarray` or `todense` writes out all the zeros[[: {n} rows of {columns} columns]]. A sparse matrix stores only the other values.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Told: "Most of scikit-learn takes `scipy.sparse` directly (linear models, naive Bayes, `SGDClassifier`, `TruncatedSVD`, k-means), LightGBM and XGBoost too: drop the `.toarray()`."},
-			{Fix: "lower_batch_size", Title: "Reduce the columns before making it dense", Cost: "rare words", Told: "Texts: `TfidfVectorizer(max_features=5000, min_df=5)`; otherwise `SelectKBest`, or `TruncatedSVD(100)`, whose result is dense and small."},
+			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Told: "Drop the `.toarray()`. Most of scikit-learn takes `scipy.sparse` directly (linear models, naive Bayes, `SGDClassifier`, `TruncatedSVD`, k-means), and so do LightGBM and XGBoost."},
+			{Fix: "lower_batch_size", Title: "Reduce the columns before making it dense", Cost: "rare words", Told: "Texts: `TfidfVectorizer(max_features=5000, min_df=5)`. Otherwise `SelectKBest`, or `TruncatedSVD(100)`, which gives a small dense result."},
 			{Fix: "stream_dataset", Title: "Make a block of rows dense at a time", Cost: "some rewriting", Kind: "python", Text: "for i in range(0, X.shape[0], 1000):\n    model.partial_fit(X[i:i + 1000].toarray(), y[i:i + 1000])   # an estimator that has partial_fit; predict likewise"},
 			SixtyFour,
 		},
@@ -142,25 +142,25 @@ var CallCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a matrix of all pairs of rows[[: {asked}]]",
 		Means: "The call compares every row with every other[[: {items} rows need {asked}]]. Twice the rows need four times as much.[[ It failed in `{own}`.]]",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Use a method without all pairs", Cost: "other results in detail", Ways: []cause.Way{
-				{For: "Most similar rows", Text: "`NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)`, or FAISS; of sparse texts `cosine_similarity(X, dense_output=False)`"},
+			{Fix: "fix_shape", Title: "Use a method without all pairs", Cost: "slightly different results", Ways: []cause.Way{
+				{For: "Most similar rows", Text: "`NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)`, or FAISS. Sparse texts: `cosine_similarity(X, dense_output=False)`"},
 				{For: "Clusters", Text: "`MiniBatchKMeans`, `HDBSCAN`, `Birch`; `AgglomerativeClustering(connectivity=kneighbors_graph(X, 20))`"},
 				{For: "Kernel methods", Text: "`Nystroem` or `RBFSampler` before a linear model; a sparse or local Gaussian process"},
 			}},
 			{Fix: "stream_dataset", Title: "Compute a block of rows at a time", Cost: "some rewriting", Kind: "python", Text: "from sklearn.metrics import pairwise_distances_chunked\nnearest = np.vstack([d.argpartition(10, axis=1)[:, :10] for d in pairwise_distances_chunked(X, working_memory=1024)])   # MiB at a time"},
-			{Fix: "lower_batch_size", Title: "Use a sample of the rows", Cost: "less detail", Told: "10,000 rows need 0.8 GB of 64-bit pairs, 30,000 need 7 GB."},
+			{Fix: "lower_batch_size", Title: "Use a sample of the rows", Cost: "less detail", Told: "10,000 rows need 0.8 GB for 64-bit pairs, 30,000 need 7 GB."},
 		},
 		Sources: []string{"sklearn/metrics/pairwise.py", "scipy/spatial/distance.py", "https://scikit-learn.org/stable/modules/kernel_approximation.html"},
 	},
 	{
 		ID: "numpy/stacked", Kinds: []fact.Kind{fact.NumpyAlloc}, If: stacked, Figures: callFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "had no RAM for all the images in one array: {asked}",
-		Means: "The shape shows {n} images in one array, {each} each in this type[[; as uint8 they would be {bytes8} in all]]. What the array is made from (a list of images, or the array in another type) usually needs RAM beside it.[[ {bound}]]",
+		Means: "The shape shows {n} images in one array, {each} each in this type[[; as uint8 they would take {bytes8} in all]]. The list of images, or the array in another type, usually needs RAM at the same time.[[ {bound}]]",
 		Not:   "Graphics card settings: this array is in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Load the images batch by batch", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`; PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
-			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 per batch", Cost: "none", Told: "An eighth of float64, a quarter of float32. Allocate `np.empty(shape, np.uint8)` and fill it image by image, without a list in between."},
-			{Fix: "lower_resolution", Title: "Resize images when they are read", Cost: "detail", Told: "Half of each side is a quarter."},
+			{Fix: "stream_dataset", Title: "Load the images batch by batch", Cost: "some rewriting", Told: "Keras: `tf.keras.utils.image_dataset_from_directory(folder, image_size=(224, 224), batch_size=32)`. PyTorch: a `Dataset` that opens one file in `__getitem__`. NumPy files: `np.load(path, mmap_mode=\"r\")`."},
+			{Fix: "half_precision", Title: "Keep pixels as uint8, divide by 255 per batch", Cost: "none", Told: "uint8 is an eighth of float64 and a quarter of float32. Allocate `np.empty(shape, np.uint8)` and fill it image by image, without a list."},
+			{Fix: "lower_resolution", Title: "Resize images when they are read", Cost: "detail", Told: "Half of each side is a quarter of the memory."},
 			LookCommitted, LookRAM, SixtyFour,
 		},
 		Sources: []string{numpyError, "keras/src/utils/image_dataset_utils.py"},
@@ -172,34 +172,34 @@ var TableCards = []cause.Card{
 	{
 		ID: "pandas/dummies", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: dummies, If: large, Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for dummy columns[[: {asked}]]",
-		Means: "`get_dummies` makes a column for each distinct value. So many[[ ({columns})]] usually mean that a column of numbers, dates, IDs or free text was treated as categories.",
+		Means: "`get_dummies` makes a column for each distinct value. So many[[ ({columns})]] usually mean that a column of numbers, dates, IDs or free text is treated as categories.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Find the column with too many values", Cost: "free", Kind: "python", Text: "print(df.select_dtypes([\"object\", \"category\"]).nunique().sort_values().tail())   # thousands: drop it, or make it a number\ndf[\"price\"] = pd.to_numeric(df[\"price\"], errors=\"coerce\")   # your own column"},
-			{Fix: "stream_dataset", Title: "Use sparse dummies, and merge rare values", Cost: "rare values", Told: "`pd.get_dummies(df, columns=[...], sparse=True)`, or `OneHotEncoder(min_frequency=50, handle_unknown=\"infrequent_if_exist\")`, whose result is sparse (scikit-learn 1.1 and later)."},
-			{Fix: "half_precision", Title: "Do without dummies", Cost: "another model", Told: "Codes (`df[c].cat.codes`), a target mean, or a model that takes categories (LightGBM, CatBoost)."},
+			{Fix: "fix_shape", Title: "Find the column with too many values", Told: "Drop the columns that have thousands of values, or convert them to numbers:", Cost: "free", Kind: "python", Text: "print(df.select_dtypes([\"object\", \"category\"]).nunique().sort_values().tail())   # thousands: drop it, or make it a number\ndf[\"price\"] = pd.to_numeric(df[\"price\"], errors=\"coerce\")   # your own column"},
+			{Fix: "stream_dataset", Title: "Use sparse dummies, and merge rare values", Cost: "rare values are merged", Told: "`pd.get_dummies(df, columns=[...], sparse=True)`. Or `OneHotEncoder(min_frequency=50, handle_unknown=\"infrequent_if_exist\")` of scikit-learn 1.1 and later, which gives a sparse result."},
+			{Fix: "half_precision", Title: "Do without dummies", Cost: "another model", Told: "Use codes (`df[c].cat.codes`), a target mean, or a model that takes categories (LightGBM, CatBoost)."},
 		},
 		Sources: []string{"pandas/core/reshape/encoding.py", "sklearn/preprocessing/_encoders.py"},
 	},
 	{
 		ID: "pandas/pivot", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: pivoting, If: large, Unsaid: Joined(dummies, []string{"reshape/merge.py"}), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for the pivoted table[[: {asked}]]",
-		Means: "`pivot`, `unstack` and `crosstab` make a cell for each combination of row and column, even if it never occurs (most are then empty, at 8 bytes each). The data that it is made from is usually small beside it.",
+		Means: "`pivot`, `unstack` and `crosstab` make a cell for each combination of row and column, even if it never occurs. Most cells are then empty but still take 8 bytes each. The original data is usually small.",
 		Not:   "Smaller types in the table that is pivoted: the cells are what is large.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Make a sparse matrix instead", Cost: "some rewriting", Told: "It stores only what is there; SciPy, scikit-learn and implicit take it. With your own three columns:", Kind: "python", Text: "from scipy.sparse import csr_matrix\nr, c = df[\"user\"].astype(\"category\"), df[\"item\"].astype(\"category\")\nm = csr_matrix((df[\"value\"], (r.cat.codes, c.cat.codes)))   # names: r.cat.categories, c.cat.categories"},
-			{Fix: "lower_batch_size", Title: "Drop rare rows and columns first", Cost: "rare ones", Told: "`df[df.groupby(\"item\")[\"value\"].transform(\"size\") >= 20]`, the same for the other key: the cells are the product of both counts (`df.nunique()` shows them)."},
-			{Fix: "fix_shape", Title: "Keep the table long", Cost: "none", Told: "`groupby([\"user\", \"item\"]).agg(...)` has a row only for what exists. Keys of type category: `observed=True` in `groupby` and `pivot_table`."},
+			{Fix: "stream_dataset", Title: "Make a sparse matrix instead", Cost: "some rewriting", Told: "It stores only existing values; SciPy, scikit-learn and implicit accept it. With your own three columns:", Kind: "python", Text: "from scipy.sparse import csr_matrix\nr, c = df[\"user\"].astype(\"category\"), df[\"item\"].astype(\"category\")\nm = csr_matrix((df[\"value\"], (r.cat.codes, c.cat.codes)))   # names: r.cat.categories, c.cat.categories"},
+			{Fix: "lower_batch_size", Title: "Drop rare rows and columns first", Cost: "rare ones are lost", Told: "`df[df.groupby(\"item\")[\"value\"].transform(\"size\") >= 20]`, and the same for the other key. The number of cells is the product of both counts (`df.nunique()` shows them)."},
+			{Fix: "fix_shape", Title: "Keep the table long", Cost: "none", Told: "`groupby([\"user\", \"item\"]).agg(...)` has rows only for existing pairs. If the keys are categories, add `observed=True` to `groupby` and `pivot_table`."},
 		},
 		Sources: []string{"pandas/core/reshape/pivot.py", "pandas/core/reshape/reshape.py", "https://docs.scipy.org/doc/scipy/reference/generated/scipy.sparse.csr_matrix.html"},
 	},
 	{
 		ID: "pandas/groups", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: grouping, If: large, Unsaid: Joined(dummies, []string{"reshape/merge.py"}), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "had no RAM for the result of grouping[[: {asked}]]",
-		Means: "With keys of type category, `groupby` makes a group for each combination of values, even if it never occurs. If the keys have few values, the table itself is large.",
+		Means: "If the keys are categories, `groupby` makes a group for each combination of values, even if it never occurs. If they are not, or have few values, the table itself is large.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Group with `observed=True`", Cost: "none", Kind: "python", Text: "df.groupby([\"a\", \"b\"], observed=True)[\"value\"].sum()   # your own keys; or df[\"a\"] = df[\"a\"].astype(str) before"},
-			{Fix: "stream_dataset", Title: "Keep the pivot long or sparse", Cost: "some rewriting", Told: "`groupby(...).agg(...)` in place of `pivot_table`; a matrix for a model: `scipy.sparse.coo_matrix((values, (a.cat.codes, b.cat.codes)))`."},
-			{Fix: "half_precision", Title: "Select columns before grouping", Cost: "none", Told: "Take only the columns that you aggregate. DuckDB and Polars group tables that pandas cannot hold."},
+			{Fix: "fix_shape", Title: "Group with `observed=True`", Told: "It keeps only the combinations that occur:", Cost: "none", Kind: "python", Text: "df.groupby([\"a\", \"b\"], observed=True)[\"value\"].sum()   # your own keys; or df[\"a\"] = df[\"a\"].astype(str) before"},
+			{Fix: "stream_dataset", Title: "Keep the pivot long or sparse", Cost: "some rewriting", Told: "`groupby(...).agg(...)` instead of `pivot_table`. A matrix for a model: `scipy.sparse.coo_matrix((values, (a.cat.codes, b.cat.codes)))`."},
+			{Fix: "half_precision", Title: "Select columns before grouping", Cost: "none", Told: "Take only the columns you aggregate. DuckDB and Polars can group tables that pandas cannot hold."},
 		},
 		Sources: []string{"pandas/core/groupby/groupby.py", "https://pandas.pydata.org/docs/user_guide/categorical.html", pandasScale},
 	},
@@ -211,24 +211,24 @@ var bareCallCards = []cause.Card{
 	{
 		ID: "other/converted", Kinds: []fact.Kind{fact.PythonMemory}, Said: narrowed, If: func(c *ledger.Case) bool { return OwnLineHas(c, narrowed...) }, Unsaid: Joined(densify, oneHot, allDist, dummies), Figures: callFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while converting or joining an array (MemoryError)",
-		Means: "The error is in `{own}`, which makes an array in one piece. What it is made from stays in memory beside it, unless that is a file. The message has no size; a single request beyond free RAM and swap is refused at once.",
+		Means: "The error is in `{own}`, which makes an array in one piece. What it is made from stays in memory too, unless that is a file. The message has no size; one request above free RAM and swap is refused at once.",
 		Not:   "Graphics card settings: this memory is RAM.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", If: fromHDF5, Title: "Read HDF5 rows when they are needed", Cost: "disk speed", Told: "Without `np.array(...)` the data stays in the file, and `__getitem__` reads one row (with loader workers: open the file there, not in `__init__`):", Kind: "python", Text: "self.features = h5py.File(path, \"r\")[\"image_features\"]   # your own path and name; then self.features[i] in __getitem__"},
-			{Fix: "stream_dataset", Title: "Convert one batch at a time", Cost: "some rewriting", Told: "Leave the stored array as it is and convert where a sample is read (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. A `.npy` file: `np.load(path, mmap_mode=\"r\")`. HDF5: slice the dataset (`f[\"x\"][i]`), do not read all of it."},
-			{Fix: "half_precision", Title: "Avoid the second copy", Cost: "none", Told: "Give `dtype=` where the array is made; `astype(np.float32, copy=False)` copies only if it must; fill `np.empty(shape, np.float32)` in slices, and `del` what it is made from. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
+			{Fix: "stream_dataset", If: fromHDF5, Title: "Read HDF5 rows when they are needed", Cost: "disk speed", Told: "Without `np.array(...)` the data stays in the file, and `__getitem__` reads one row. With loader workers, open the file there, not in `__init__`:", Kind: "python", Text: "self.features = h5py.File(path, \"r\")[\"image_features\"]   # your own path and name; then self.features[i] in __getitem__"},
+			{Fix: "stream_dataset", Title: "Convert one batch at a time", Cost: "some rewriting", Told: "Keep the stored array as it is. Convert each sample where you read it (`__getitem__`, the generator): `x = data[i].astype(np.float32)`. Open `.npy` files with `np.load(path, mmap_mode=\"r\")`, and slice HDF5 datasets (`f[\"x\"][i]`)."},
+			{Fix: "half_precision", Title: "Avoid the second copy", Cost: "none", Told: "Pass `dtype=` where the array is made, or use `astype(np.float32, copy=False)`. Or fill `np.empty(shape, np.float32)` in slices and `del` the source. `print(a.shape, a.dtype, a.nbytes / 2**30)` shows the size in GiB."},
 			SwapBridge, LookCommitted, SixtyFour, LookRAM,
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.astype.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
 		ID: "other/sklearn-tree", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost, fact.PythonMemory, fact.NativeAlloc}, Said: []string{"sklearn/tree", "sklearn.tree._tree", "sklearn/ensemble/forest.py", "sklearn/ensemble/_forest.py"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "had no RAM for the trees of a forest[[: {asked} more]]",
-		Means: "Unless limited, scikit-learn grows each tree until its leaves are pure, so noisy or continuous targets give nearly one leaf per row. A node takes about 64 bytes plus a number for each class, times the number of trees.[[ {asked} was one such array.]]",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM for decision trees[[: {asked} more]]",
+		Means: "By default, scikit-learn grows each tree until its leaves are pure. Noisy or continuous targets then give nearly one leaf per row. A node takes about 64 bytes plus a number for each class, times the number of trees.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Limit `max_depth` and `min_samples_leaf`", Cost: "rarely accuracy", Kind: "python", Text: "RandomForestRegressor(n_estimators=100, max_depth=16, min_samples_leaf=10, max_samples=0.3, n_jobs=2)   # or ...Classifier; max_samples since 0.22"},
-			{Fix: "use_smaller_model", Title: "Use histogram gradient boosting", Cost: "another model", Told: "`HistGradientBoostingClassifier` or `...Regressor`, LightGBM: 256 bins a column, small trees."},
-			{Fix: "fix_shape", Title: "Check classifier or regressor", Cost: "free", Told: "A classifier stores a number for each class in every node. Continuous targets need the regressor."},
+			{Fix: "lower_batch_size", Title: "Limit `max_depth` and `min_samples_leaf`", Told: "Start with these values:", Cost: "rarely accuracy", Kind: "python", Text: "RandomForestRegressor(n_estimators=100, max_depth=16, min_samples_leaf=10, max_samples=0.3, n_jobs=2)   # or ...Classifier; max_samples since 0.22"},
+			{Fix: "use_smaller_model", Title: "Use histogram gradient boosting", Cost: "another model", Told: "`HistGradientBoostingClassifier` or `...Regressor`, or LightGBM. They use 256 bins per column and small trees."},
+			{Fix: "fix_shape", Title: "Check classifier or regressor", Cost: "free", Told: "A classifier stores a number for each class in every node. Use the regressor for continuous targets."},
 			SixtyFour,
 		},
 		Sources: []string{"sklearn/tree/_utils.pyx", "sklearn/tree/_tree.pyx", "sklearn/ensemble/_forest.py"},
@@ -236,10 +236,10 @@ var bareCallCards = []cause.Card{
 	{
 		ID: "other/loadtxt", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"in loadtxt", "in genfromtxt", "np.loadtxt(", "np.genfromtxt(", "lib/npyio.py"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while NumPy read a text file",
-		Means: "`loadtxt` and `genfromtxt` make Python objects of the values before the array, above all in older NumPy. They can need several times the size of the file.",
+		Means: "`loadtxt` and `genfromtxt` make Python objects of the values before the array, above all in older NumPy. That can take several times the size of the file.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Read it with pandas", Cost: "none", Kind: "python", Text: "X = pd.read_csv(\"train.csv\", header=None, dtype=np.float32).to_numpy()   # your own file; a tenth of the memory\nnp.save(\"train.npy\", X)   # next time: np.load(\"train.npy\", mmap_mode=\"r\")"},
-			{Fix: "lower_batch_size", Title: "Read only the columns and rows you need", Cost: "some rewriting", Told: "`usecols=`, `max_rows=`, or `chunksize=` of pandas; `dtype=np.float32`."},
+			{Fix: "stream_dataset", Title: "Read it with pandas", Told: "It needs far less memory:", Cost: "none", Kind: "python", Text: "X = pd.read_csv(\"train.csv\", header=None, dtype=np.float32).to_numpy()   # your own file\nnp.save(\"train.npy\", X)   # next time: np.load(\"train.npy\", mmap_mode=\"r\")"},
+			{Fix: "lower_batch_size", Title: "Read only the columns and rows you need", Cost: "some rewriting", Told: "Use `usecols=` and `max_rows=`, or `chunksize=` of pandas, and `dtype=np.float32`."},
 			LookWhy, PageFile, SixtyFour,
 		},
 		Sources: []string{"numpy/lib/_npyio_impl.py", "https://pandas.pydata.org/docs/reference/api/pandas.read_csv.html"},
@@ -247,22 +247,22 @@ var bareCallCards = []cause.Card{
 	{
 		ID: "other/sparse-solve", Kinds: []fact.Kind{fact.PythonMemory, fact.PlainMemory, fact.PlainHost, fact.NativeAlloc}, Said: []string{"linsolve.py", "in splu", "in spsolve", "in factorized", "_superlu"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of memory in a sparse direct solver",
-		Means: "A direct solver (SuperLU) fills in zeros: the factors can be hundreds of times the size of the matrix, most of all for 3D grids. SuperLU in SciPy also fails when the factors exceed 2^31 values, however much RAM is free.",
+		Means: "A direct solver (SuperLU) turns many zeros into values (fill-in). Its factors can be hundreds of times larger than the matrix, most of all for 3D grids. SciPy's SuperLU also fails above 2^31 values, however much RAM is free.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Use an iterative solver (GMRES, CG)", Cost: "a tolerance to choose", Kind: "python", Text: "ilu = scipy.sparse.linalg.spilu(A.tocsc(), drop_tol=1e-4, fill_factor=10)\nM = scipy.sparse.linalg.LinearOperator(A.shape, ilu.solve)\nx, info = scipy.sparse.linalg.gmres(A, b, M=M)   # symmetric and positive: cg"},
-			{Fix: "upgrade_version", Title: "Use another direct solver", Cost: "an installation", Told: "scikit-umfpack (64-bit indices), PARDISO (`pypardiso`), CHOLMOD (`scikit-sparse`) for symmetric ones; `permc_spec=\"COLAMD\"` or `\"MMD_AT_PLUS_A\"` changes the fill of `splu`."},
-			{Fix: "lower_resolution", Title: "Use a coarser grid", Told: "In 3D, half the points in each direction is an eighth of the unknowns, and less of the fill-in.", Cost: "detail"},
+			{Fix: "fix_shape", Title: "Use an iterative solver (GMRES, CG)", Told: "With an incomplete factorization as preconditioner:", Cost: "a tolerance to choose", Kind: "python", Text: "ilu = scipy.sparse.linalg.spilu(A.tocsc(), drop_tol=1e-4, fill_factor=10)\nM = scipy.sparse.linalg.LinearOperator(A.shape, ilu.solve)\nx, info = scipy.sparse.linalg.gmres(A, b, M=M)   # symmetric and positive: cg"},
+			{Fix: "upgrade_version", Title: "Use another direct solver", Cost: "an installation", Told: "scikit-umfpack (64-bit indices), PARDISO (`pypardiso`), or CHOLMOD (`scikit-sparse`) for symmetric matrices. In `splu`, `permc_spec=\"COLAMD\"` or `\"MMD_AT_PLUS_A\"` changes the fill-in."},
+			{Fix: "lower_resolution", Title: "Use a coarser grid", Told: "In 3D, half the points in each direction is an eighth of the unknowns, and even less fill-in.", Cost: "detail"},
 		},
 		Sources: []string{"scipy/sparse/linalg/_dsolve/linsolve.py", "https://docs.scipy.org/doc/scipy/reference/sparse.linalg.html"},
 	},
 	{
 		ID: "other/pickle", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pickle.dump(", "pickle.dumps(", "in save_reduce", "cPickle.dump("}, If: func(c *ledger.Case) bool { return OwnLineHas(c, "pickle.dump", "Pickle.dump") },
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while saving with pickle",
-		Means: "pickle keeps a record of every object it has written, and protocols before 5 copy a large array into one byte string. So saving needs memory beside the object. The message has no size.",
+		Means: "pickle remembers every object it has written, and protocols before 5 copy a large array into one byte string. So saving needs memory beside the object. The message has no size.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Use the highest pickle protocol", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
-			{Fix: "stream_dataset", Title: "Save in the library's own format", Cost: "none", Told: "`joblib.dump(obj, path)` for scikit-learn, `np.save` for arrays, `df.to_parquet` for tables, `model.save` for networks; large lists in several files."},
-			{Fix: "detach_accumulated", Title: "Save less", Cost: "none", Told: "Do not keep the training data in the object; `del` what is not needed before saving."},
+			{Fix: "upgrade_version", Title: "Use the highest pickle protocol", Told: "It avoids the copy of large arrays:", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
+			{Fix: "stream_dataset", Title: "Save in the library's own format", Cost: "none", Told: "scikit-learn: `joblib.dump(obj, path)`. Arrays: `np.save`. Tables: `df.to_parquet`. Networks: `model.save`. Split large lists into several files."},
+			{Fix: "detach_accumulated", Title: "Save less", Cost: "none", Told: "Keep the training data out of the object, and `del` what you do not need before saving."},
 			SixtyFour,
 		},
 		Sources: []string{"https://docs.python.org/3/library/pickle.html", "https://joblib.readthedocs.io/en/stable/persistence.html"},

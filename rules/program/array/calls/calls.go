@@ -51,12 +51,12 @@ func AtLeast(bytes int64) func(*ledger.Case) bool {
 func OnLinux(c *ledger.Case) bool { return !reader.OnWindows(c) && c.Reader.OS != "mac" }
 
 var (
-	PageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Task Manager, Performance, Memory: when \"Committed\" is at its limit, Windows refuses more even with RAM free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
+	PageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Enlarge the page file", Told: "Open Task Manager, Performance, Memory. If \"Committed\" is at its limit, Windows refuses more memory even when RAM looks free. Run `sysdm.cpl`: Advanced, Performance Settings, Advanced, Virtual memory, Change. Set a custom maximum of 65536 MB on an SSD and restart.", Cost: "Disk space and a restart"}
 	LookWhy  = cause.Cure{If: OnLinux, Fix: "raise_memory_limit", Title: "Check free RAM and limits", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
-		{For: "Much is available", Text: "a limit refused it: `ulimit -v unlimited` in the shell that starts the program, if it shows a number (KiB); `sudo sysctl vm.overcommit_memory=0`, if it is 2; a container has a limit of its own"},
-		{For: "RAM is full", Text: "end what is not needed: `ps -eo pid,rss,args --sort=-rss | head`"},
+		{For: "Plenty is available", Text: "a limit refused it. If `ulimit -v` shows a number, run `ulimit -v unlimited` in the shell that starts the program. If overcommit is 2, run `sudo sysctl vm.overcommit_memory=0`. Containers and batch jobs have limits of their own"},
+		{For: "RAM is full", Text: "close what you do not need: `ps -eo pid,rss,args --sort=-rss | head`"},
 	}, Cost: "Free"}
-	SwapBridge = cause.Cure{If: OnLinux, Fix: "add_swap", Title: "Add 16 GB of swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
+	SwapBridge = cause.Cure{If: OnLinux, Fix: "add_swap", Title: "Add 16 GB of swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow when used"}
 )
 
 func Joined(lists ...[]string) []string {

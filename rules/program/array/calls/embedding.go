@@ -46,13 +46,13 @@ func tableFigures(c *ledger.Case) map[string]string {
 // JAXFirst are about parameters that are put on the card or converted there.
 var JAXFirst = []cause.Card{{
 	ID: "jax/embedding-table", Kinds: []fact.Kind{fact.XLAAlloc}, If: EmbeddingTable, Figures: tableFigures,
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for a language model's parameters: its table of tokens was next",
-	Means: "The array that found no room has {words} x {width} numbers: the table of tokens of a model with that vocabulary. So parameters were being loaded, converted or copied; the table is needed twice for a moment (parameter and result), beside what is there already.",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no memory left while loading a language model's parameters",
+	Means: "The array that did not fit has {words} x {width} numbers: the token embeddings of a language model. So parameters were being loaded, converted or copied. This table exists twice for a moment (input and result), on top of what is already there.",
 	Not:   "Fewer samples, a shorter prompt: no text was read yet.",
 	Cures: []cause.Cure{
-		{Fix: "restart_session", Title: "Restart, and load the parameters once", Told: "A notebook that ran the loading cell twice holds two copies: Runtime, Restart session, then each cell once.", Cost: "what was computed"},
-		{Fix: "cpu_offload", Title: "Load and convert on the CPU", Told: "Then move them over once (params: as your loading call returns them):", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    params = load(path)   # your loading call\nparams = jax.device_put(params, jax.devices()[0])", Cost: "RAM for the model"},
-		{Fix: "use_smaller_model", Title: "Or a smaller model, or more chips", Told: "2 GB a billion parameters at 16 bit; JAX takes 75 % of a card by default.", Cost: "quality, or hardware"},
+		{Fix: "restart_session", Title: "Restart, and load the parameters once", Told: "A notebook that ran the loading cell twice holds two copies. Choose Runtime, Restart session, then run each cell once.", Cost: "what was computed"},
+		{Fix: "cpu_offload", Title: "Load and convert on the CPU", Told: "Then copy them to the device once:", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    params = load(path)   # your loading call\nparams = jax.device_put(params, jax.devices()[0])", Cost: "RAM for the model"},
+		{Fix: "use_smaller_model", Title: "Or use a smaller model or more chips", Told: "Weights take 2 GB per billion parameters in 16 bit. JAX takes 75 % of a GPU by default.", Cost: "quality, or hardware"},
 	},
 	Sources: []string{"xla/service/buffer_assignment.cc", "https://github.com/google-deepmind/gemma/issues/54"},
 }}

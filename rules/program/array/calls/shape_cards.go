@@ -18,11 +18,11 @@ var ShapeCards = []cause.Card{
 	replayMemory("other/replay-memory", fact.PythonMemory),
 	{
 		ID: "other/memory-shape", Kinds: []fact.Kind{fact.PythonMemory}, If: func(c *ledger.Case) bool { return shaped(c) != nil }, Figures: shaped,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM for one array (MemoryError)",
-		Means: "`{call}` makes one array of a given shape. The message has no size: it is the product of the shape times the bytes of its type (8 unless a `dtype` says less).[[ {sides}]] A piece beyond free RAM and swap is refused at once, and so is one beyond `ulimit -v`, a job's limit or a 32-bit Python.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get RAM for one array (MemoryError)",
+		Means: "`{call}` makes one array of a given shape. Its size is the product of the shape times the bytes of its type (8 unless a `dtype` says less).[[ {sides}]] It was above free RAM and swap, or above `ulimit -v`, a job's limit or what a 32-bit Python can use.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the shape, and lower what makes it large", Cost: "less at once", Told: "[[Likely: `{size}`. ]][[On the command line most likely `{option}`. ]]Smaller types help as well: float32 takes half of float64, uint8 an eighth."},
-			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Told: "`np.memmap(\"x.dat\", dtype=..., mode=\"w+\", shape=...)` in place of that call."},
+			{Fix: "fix_shape", Title: "Print the shape, and lower what makes it large", Cost: "less at once", Told: "[[Likely: `{size}`. ]][[On the command line most likely `{option}`. ]]A smaller type helps too: float32 takes half of float64, uint8 an eighth."},
+			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Told: "Replace that call with `np.memmap(\"x.dat\", dtype=..., mode=\"w+\", shape=...)`."},
 			PageFile, LookWhy, SwapBridge,
 		},
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.memmap.html"},
@@ -33,12 +33,12 @@ var ShapeCards = []cause.Card{
 var NumPyShapeCards = []cause.Card{
 	{
 		ID: "numpy/every-barcode", Kinds: []fact.Kind{fact.NumpyAlloc}, If: everyBarcode, Figures: callFigures,
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "was to make a matrix of every barcode of 10x Genomics dense: {asked}",
-		Means: "737,280 and 6,794,880 are the numbers of barcodes that 10x's chemistries know (v2, v3), not of cells: the unfiltered matrix was read, and then written out with all its zeros. A run has thousands of cells.",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "tried to make the unfiltered 10x Genomics matrix dense: {asked}",
+		Means: "737,280 and 6,794,880 are the numbers of all barcodes that 10x chemistries (v2, v3) know, not of cells. So the unfiltered matrix was read and written out with all its zeros. A run has thousands of cells.",
 		Not:   "More RAM, swap, a smaller type: nearly all of these rows are empty.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Read the filtered matrix", Cost: "none", Told: "`filtered_feature_bc_matrix` (older: filtered_gene_bc_matrices) in place of raw_...; scanpy:", Kind: "python", Text: "adata = sc.read_10x_mtx(\"filtered_feature_bc_matrix\")   # or sc.read_10x_h5(\"filtered_feature_bc_matrix.h5\")"},
-			{Fix: "stream_dataset", Title: "Or drop empty barcodes before anything is made dense", Cost: "none", Kind: "python", Text: "sc.pp.filter_cells(adata, min_genes=200)   # adata.X stays sparse: no .toarray(), .todense()"},
+			{Fix: "fix_shape", Title: "Read the filtered matrix", Cost: "none", Told: "Use the folder `filtered_feature_bc_matrix` (older: filtered_gene_bc_matrices) instead of the raw one. In scanpy:", Kind: "python", Text: "adata = sc.read_10x_mtx(\"filtered_feature_bc_matrix\")   # or sc.read_10x_h5(\"filtered_feature_bc_matrix.h5\")"},
+			{Fix: "stream_dataset", Title: "Or drop empty barcodes before anything is made dense", Told: "In scanpy, right after reading:", Cost: "none", Kind: "python", Text: "sc.pp.filter_cells(adata, min_genes=200)   # adata.X stays sparse: no .toarray(), .todense()"},
 		},
 		Sources: []string{"https://kb.10xgenomics.com/hc/en-us/articles/115004506263", "https://github.com/alexdobin/STAR/issues/829", "https://github.com/theislab/single-cell-tutorial/issues/85"},
 	},
@@ -46,16 +46,16 @@ var NumPyShapeCards = []cause.Card{
 	{
 		ID: "numpy/graph-densified", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: densify, If: when.All(large, squareShape), Unsaid: Joined(oneHot, allDist), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a sparse matrix of all pairs made dense[[: {asked}]]",
-		Means: "`toarray` or `todense` writes out all zeros[[: {n} rows and as many columns]], as of a graph's adjacency or of similarities. The sparse matrix stores only the pairs that exist.",
+		Means: "`toarray` or `todense` writes out all the zeros[[: {n} rows and as many columns]], such as a graph's adjacency or similarities. The sparse matrix stores only the pairs that exist.",
 		Not:   "More RAM, a smaller type alone: with twice the nodes it is four times as much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Keep it sparse", Cost: "none as a rule", Ways: []cause.Way{
-				{For: "SciPy, networkx", Text: "`A @ X` and sums take the sparse matrix; `networkx.to_scipy_sparse_array(G)` makes one"},
-				{For: "DGL", Text: "`khop_adj` is always dense; for one hop `graph.adj_external(scipy_fmt=\"csr\")` has the same (before 1.0 `graph.adj(scipy_fmt=\"csr\")`)"},
+				{For: "SciPy, networkx", Text: "`A @ X` and sums accept a sparse matrix; `networkx.to_scipy_sparse_array(G)` makes one"},
+				{For: "DGL", Text: "`khop_adj` is always dense. For one hop use `graph.adj_external(scipy_fmt=\"csr\")` (before 1.0: `graph.adj(scipy_fmt=\"csr\")`)"},
 				{For: "PyTorch", Text: "`torch.sparse.mm(A, X)`, or a graph library's message passing"},
 			}},
 			{Fix: "stream_dataset", Title: "Make a block of rows dense at a time", Cost: "some rewriting", Kind: "python", Text: "for i in range(0, A.shape[0], 1024):   # A: the sparse matrix, in csr format\n    block = A[i:i + 1024].toarray()"},
-			{Fix: "lower_resolution", Title: "If a network needs it whole: train on parts of the graph", Cost: "noisier gradients", Told: "Sampled neighbours (DGL `NeighborSampler`, PyG `NeighborLoader`) or subgraphs of some thousand nodes."},
+			{Fix: "lower_resolution", Title: "If a network needs it whole: train on parts of the graph", Cost: "noisier gradients", Told: "Sample neighbors (DGL `NeighborSampler`, PyG `NeighborLoader`), or use subgraphs of some thousand nodes."},
 		},
 		Sources: []string{"scipy/sparse/_base.py", "dgl/python/dgl/transforms/functional.py", "https://github.com/dmlc/dgl/issues/4121"}, Solved: 1,
 	},
@@ -65,12 +65,12 @@ var NumPyShapeCards = []cause.Card{
 func replayMemory(id string, kind fact.Kind) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{kind}, If: func(c *ledger.Case) bool { return replays(c) != nil }, Figures: replays,
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "had no RAM for the replay memory[[: {asked}]]",
-		Means: "The line makes the whole replay memory at the start: steps kept x bytes of an observation. A million frames of 84 x 84 are 6.57 GiB as bytes and four times that as float32; next observations that are kept as well double it.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "had no RAM for the replay buffer[[: {asked}]]",
+		Means: "The line allocates the whole replay buffer at the start: number of steps x bytes of one observation. A million frames of 84 x 84 take 6.57 GiB as bytes and four times that as float32. Storing the next observation too doubles it.",
 		Not:   "A smaller batch size, a larger graphics card: this is RAM.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep fewer steps[[: lower `{size}`]]", Told: "Half of them take half; begin with a tenth.[[ On the command line that is most likely `{option}`.]]", Cost: "often slower learning"},
-			{Fix: "half_precision", If: notBytes, Title: "Keep frames as bytes", Cost: "none", Told: "`dtype=np.uint8` takes a quarter of float32 and an eighth of float64, which `np.zeros` and `np.empty` make unless told; divide by 255 when a batch is read."},
+			{Fix: "stream_dataset", Title: "Keep fewer steps[[: lower `{size}`]]", Told: "Try a tenth first; memory falls in proportion.[[ On the command line it is most likely `{option}`.]]", Cost: "often slower learning"},
+			{Fix: "half_precision", If: notBytes, Title: "Keep frames as bytes", Cost: "none", Told: "Pass `dtype=np.uint8`: a quarter of float32, an eighth of float64 (the default of `np.zeros` and `np.empty`). Divide by 255 when you read a batch."},
 			{Fix: "use_mmap", Title: "Keep it on disk", Cost: "slower, unless RAM can cache it", Kind: "python", Text: "np.memmap(\"replay.dat\", dtype=dtype, mode=\"w+\", shape=shape)   # in place of that call; dtype, shape: as in that line"},
 			PageFile, SwapBridge,
 		},

@@ -20,8 +20,8 @@ var (
 func forkCard(id string, said []string, fewer cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.PythonMemory}, Said: said, If: func(c *ledger.Case) bool { return c.Near(forking...) },
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start a worker process: no memory for `fork`",
-		Means:   "`fork` failed, which starts a worker as a copy of this process. The kernel wants room for all memory that the parent may write to, though hardly a page is copied. So a large parent is refused even if RAM looks free.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start another process: no memory for `fork`",
+		Means:   "`fork` starts a process as a copy of this one, and it failed. Linux counts all memory that the parent may write to, though hardly any of it is really copied. So a large parent can be refused even if RAM looks free.",
 		Cures:   []cause.Cure{fewer, calls.SwapBridge, overcommits},
 		Figures: forkLater, Later: "{later}",
 		Sources: []string{"cpython/Lib/multiprocessing/popen_fork.py", "cpython/Lib/multiprocessing/context.py", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
@@ -38,11 +38,11 @@ func spawnCard(id string, said []string, fewer cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.PythonMemory}, Said: said, If: func(c *ledger.Case) bool { return c.Near(spawning...) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while it sent its data to a worker process (MemoryError)",
-		Means: "The worker is a new Python, not a copy: what it works on (a data set with all that it keeps in memory, a function's arguments) is pickled by the first process and unpickled by the worker. Each worker so holds a copy, and while it is sent there is one more.",
+		Means: "Each worker is a new Python process. Your program sends it the data set with everything it keeps in memory, or the function's arguments (pickled). So each worker holds a copy, and one more exists while it is sent.",
 		Not:   "A smaller batch: no batch had been made.",
 		Cures: []cause.Cure{
 			fewer,
-			{Fix: "stream_dataset", Title: "Keep in the data set only what names the data", Told: "File names or a path in `__init__`; read in `__getitem__`, large arrays with `np.load(path, mmap_mode=\"r\")`, opened in the worker.", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Keep only file names in the data set", Told: "Store paths in `__init__` and read the files in `__getitem__`. Open large arrays there with `np.load(path, mmap_mode=\"r\")`.", Cost: "Some rewriting"},
 			calls.PageFile, calls.SwapBridge,
 		},
 		Sources: []string{"cpython/Lib/multiprocessing/popen_spawn_win32.py", "cpython/Lib/multiprocessing/spawn.py", "https://docs.python.org/3/library/multiprocessing.html"},
@@ -54,7 +54,7 @@ func forkLater(c *ledger.Case) map[string]string {
 	if c.Signal("many_steps") == nil {
 		return map[string]string{"later": ""}
 	}
-	return map[string]string{"later": "It had run before: the parent or its workers grow; watch `ps -eo pid,rss,args --sort=-rss | head`."}
+	return map[string]string{"later": "It ran before, so the parent or its workers grow. Watch `ps -eo pid,rss,args --sort=-rss | head`."}
 }
 
 // ForkCards are cards of a refused fork: the kernel counts the whole parent for
@@ -62,19 +62,19 @@ func forkLater(c *ledger.Case) map[string]string {
 // __vm_enough_memory; kernel/fork.c, dup_mmap).
 var ForkCards = []cause.Card{
 	forkCard("other/fork-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
-		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "`num_workers=0`, or the script's own option for workers at 0, shows whether it is that; then 1.", Cost: "Slower data loading"}),
+		Fix: "lower_num_workers", Title: "Use fewer data loader workers", Told: "Set `num_workers=0`, or the script's own option for workers. If it starts, try 1.", Cost: "Slower data loading"}),
 	forkCard("other/fork", forking, cause.Cure{
-		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "`Pool(1)`, or `num_workers=0` of a DataLoader, shows whether it is that; then 2. Start the workers before large arrays are loaded, and memory-map the data; in Python 3.4 and later `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
+		Fix: "lower_num_workers", Title: "Use fewer workers, and start them early", Told: "Test with `Pool(1)`, or `num_workers=0` in a DataLoader. Start the workers before you load large arrays, and memory-map the data. `multiprocessing.set_start_method(\"forkserver\")` at the very start forks from a small process.", Cost: "Less in parallel"}),
 	spawnCard("other/spawn-loader", []string{"torch/utils/data/dataloader.py", "in _MultiProcessingDataLoaderIter", "torch/multiprocessing"}, cause.Cure{
-		Fix: "lower_num_workers", Title: "Load the data without workers: `num_workers=0`", Told: "Or the script's own option for workers. If it starts then, try 1 or 2.", Cost: "Slower data loading"}),
+		Fix: "lower_num_workers", Title: "Load the data without workers: `num_workers=0`", Told: "Or use the script's own option for workers. If it starts, try 1 or 2.", Cost: "Slower data loading"}),
 	spawnCard("other/spawn", spawning, cause.Cure{
-		Fix: "lower_num_workers", Title: "Start fewer workers", Told: "A DataLoader: `num_workers=0`. Else `Pool(1)`, or the program's own option for processes; then 2.", Cost: "Less in parallel"}),
+		Fix: "lower_num_workers", Title: "Start fewer workers", Told: "DataLoader: `num_workers=0`. Otherwise `Pool(1)`, or the program's own option for processes. If it runs, try 2.", Cost: "Less in parallel"}),
 	{
 		ID: "other/start-program", Kinds: []fact.Kind{fact.PythonMemory}, Said: startsProgram,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not start another program: no memory for `fork`",
-		Means: "The script started a program (`subprocess`, `os.system`), and the system refused the `fork` that comes first. The kernel wants room for all memory that the script may write to, so the size of this script counts, not that of the program.",
+		Means: "The script tried to start a program (`subprocess`, `os.system`), and the system refused the `fork` that comes first. Linux counts all memory that the script may write to. So the size of this script matters, not that of the program.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Start the program before loading data", Told: "Or from a small helper process that is started first. Python 3.10 and later use `vfork` on Linux, which needs no such room: `python --version`.", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Start the program before loading data", Told: "Or start it from a small helper process. Python 3.10 and later on Linux usually use `vfork`, which needs no such room; check `python --version`.", Cost: "Some rewriting"},
 			overcommits,
 			calls.SwapBridge,
 		},

@@ -32,7 +32,7 @@ func guardFigures(c *ledger.Case) map[string]string {
 
 var guardRaised = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Or let oMLX use more: memory_guard_tier", Cost: "less for other programs; too much freezes the Mac",
-	Told: "`aggressive` in place of `balanced`, in its settings page or `settings.json`; the ceiling also rises when other programs are closed. `memory_guard_custom_ceiling_gb` counts with the tier `custom` only.",
+	Told: "Set it to `aggressive` instead of `balanced`, in the settings page or `settings.json`. `memory_guard_custom_ceiling_gb` counts with the tier `custom` only.",
 }
 
 // guardCards are about oMLX, which refuses to load what its ceiling would not hold.
@@ -40,12 +40,12 @@ var guardCards = []cause.Card{
 	{
 		ID: "mlx/guard-beside", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"memory ceiling"}, If: besideOthers, Figures: guardFigures,
 		Cause: cause.RetainedMemory, Weight: cause.Decisive,
-		Headline: "refused to load the model: {held} is in use already, of {ceiling} at most",
-		Means:    "oMLX adds the model's {takes} to what its process holds now, {held}, and refuses above its ceiling of {ceiling}. Alone the model would fit. So what is in the way is what was loaded before: another model, this one in a copy that was not unloaded, or caches of prompts. Nothing crashed.",
+		Headline: "refused to load the model: {held} of at most {ceiling} is already in use",
+		Means:    "oMLX adds the model's {takes} to what it holds now, {held}, and refuses above its ceiling of {ceiling}. The model would fit alone. So something loaded before is in the way: another model, an old copy of this one, or caches of prompts. Nothing crashed.",
 		Not:      "A smaller quantisation: this one fits once the rest is gone.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Unload other models, or restart oMLX", Told: "Its page shows what is loaded. After a restart load this model first; if the same {held} is in use again without a model, it is a leak: report it with `server.log`.", Cost: "free"},
-			{Fix: "close_other_apps", Title: "Close other programs with much memory", Told: "Activity Monitor, Memory. The ceiling follows what the rest of the Mac uses.", Cost: "free"},
+			{Fix: "restart_session", Title: "Unload other models, or restart oMLX", Told: "Its page shows what is loaded. After a restart, load this model first. If the same {held} is in use again without a model, it is a leak: report it with `server.log`.", Cost: "free"},
+			{Fix: "close_other_apps", Title: "Close other programs with much memory", Told: "Open Activity Monitor, Memory. The ceiling depends on what the rest of the Mac uses.", Cost: "free"},
 			guardRaised,
 		},
 		Sources: []string{"https://github.com/jundot/omlx/issues/1735", "https://github.com/jundot/omlx/issues/2928", "https://github.com/jundot/omlx/issues/2321"},
@@ -54,11 +54,11 @@ var guardCards = []cause.Card{
 		ID: "mlx/guard-model", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"memory ceiling"}, If: guarded, Figures: guardFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "refused to load the model: it takes {takes}, the ceiling is {ceiling}",
-		Means:    "oMLX estimates what the weights take, with 5 % on top, before it loads them, and refuses what its ceiling would not hold. The ceiling follows from the Mac's RAM, from what other programs use now and from the tier of its memory guard. Nothing crashed.",
+		Means:    "oMLX estimates the weights, plus 5 %, before it loads them, and refuses what exceeds its ceiling. The ceiling depends on the Mac's RAM, on what other programs use now, and on the tier of its memory guard. Nothing crashed.",
 		Not:      "A shorter prompt: no prompt was read yet.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Close other programs, then load it again", Told: "Activity Monitor, Memory: what they give back raises the ceiling.", Cost: "free"},
-			{Fix: "use_lower_quant", Title: "Take a smaller quantisation, or a smaller model", Told: "Below {ceiling} with room for a context: 3 or 4 bit in place of 6 or 8, or the next smaller model.", Cost: "some quality"},
+			{Fix: "close_other_apps", Title: "Close other programs, then load it again", Told: "Open Activity Monitor, Memory: what you close raises the ceiling.", Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Use a more quantized or smaller model", Told: "Stay below {ceiling}, with room for the context: 3 or 4 bit instead of 6 or 8, or the next smaller model.", Cost: "some quality"},
 			guardRaised,
 		},
 		Sources: []string{"https://github.com/jundot/omlx/issues/1431", "https://github.com/jundot/omlx/issues/1735", "https://github.com/jundot/omlx/issues/2928", "https://github.com/jundot/omlx/issues/2321"},

@@ -22,13 +22,13 @@ func repeated(c *ledger.Case) bool {
 // PoolCards are about a pool that could not grow while the program worked.
 var PoolCards = []cause.Card{{
 	ID: "tensorflow/growth-refused", Kinds: []fact.Kind{fact.TFStart}, If: repeated,
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused {asked} again and again: its pool could not grow",
-	Means: "TensorFlow's search for a pool at its start asks for a tenth less each time; here the size stays the same. So the program was most likely at work, with a pool that grows, and one operation needs that much, often cuDNN's work space, which is tried for each algorithm. The card was full by then: this program's batch, or another program.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "could not get {asked} again and again: its GPU memory could not grow",
+	Means: "At its start TensorFlow asks for a tenth less each time; here the size stays the same. So it was most likely already computing with memory growth on, and one operation needs that much (often cuDNN's workspace). The card was full by then, from this program's batch or another program.",
 	Not:   "Memory growth alone: it seems to be on already.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Halve the batch, or the side of the images", Told: "`batch_size` or the image size in the script or its configuration: activations and work space both grow with them.", Cost: "slower, or less detail"},
-		{Fix: "kill_stale_process", Title: "See what else is on the card", Told: "Earlier Python runs, other notebooks' kernels, a paused debugger:", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
-		{Fix: "restart_session", Title: "If it failed after earlier models in this process: restart it", Told: "TensorFlow keeps what its pool has taken until the process ends; a loop over models needs a process for each.", Cost: "its variables are lost"},
+		{Fix: "lower_batch_size", Title: "Halve the batch size, or the image size", Told: "Set `batch_size` or the image size in the script or its config. Activations and workspace both grow with them.", Cost: "slower, or less detail"},
+		{Fix: "kill_stale_process", Title: "See what else is on the card", Told: "Look for earlier Python runs, other notebooks' kernels, or a paused debugger:", Kind: "shell", Text: "nvidia-smi", Cost: "a look is free"},
+		{Fix: "restart_session", Title: "If it failed after earlier models in this process: restart it", Told: "TensorFlow keeps what it has taken until the process ends. A loop over models needs a process for each.", Cost: "its variables are lost"},
 	},
 	Sources: []string{"tensorflow/core/common_runtime/bfc_allocator.cc", "tensorflow/stream_executor/cuda/cuda_driver.cc", "https://github.com/paninski-lab/deepgraphpose/issues/7"},
 }}
