@@ -43,7 +43,7 @@ func MetalCards(noCache func(*ledger.Case) map[string]string) []cause.Card {
 		{
 			ID: "vllm/metal-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: func(c *ledger.Case) bool { return c.Backend == "metal" && !trialOutgrows(c) }, Figures: metalFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "did not start: the weights leave no memory for the KV cache",
+			Headline: "did not start: the weights leave nothing for the KV cache",
 			Means:    "macOS allows the GPU {limit}, and vLLM may use {usable} of it ({share}). The weights take {weights} and the trial run {overhead}[[: {lacking} too much, before any KV cache]].",
 			Not:      "A shorter context alone: the KV cache gets nothing at any length.[[ {enough}]]",
 			Cures: []cause.Cure{
