@@ -322,7 +322,7 @@ var vllmRunCards = []cause.Card{
 			}, Cost: "less cache or speed"},
 			vllm.Given(when.Not(vllm.FewPieces), piecesCure),
 			{Fix: "close_other_apps", Title: "Check that nothing else is on the GPU", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "lower_max_batched_tokens", Title: "Start with low limits, then raise them", Told: "[[{or_weights}maller weights or more cards are what helps if it fails again while they load. ]]In a script these are arguments of `LLM(…)`, with underscores.", Cost: "slower, shorter prompts", Steps: vllm.Server.Sets(launch.From("gpu_memory_utilization", lowerKnown), launch.AtMost("max_model_len", 4096), launch.AtMost("max_num_seqs", 16), launch.AtMost("max_num_batched_tokens", 2048), vllm.Chunks, launch.To("enforce_eager", "True"))},
+			{Fix: "lower_max_batched_tokens", Title: "Start with low limits, then raise them", Told: "[[{or_weights}maller weights or more GPUs help if it fails again while they load. ]]In a script these are arguments of `LLM(…)`, with underscores.", Cost: "slower, shorter prompts", Steps: vllm.Server.Sets(launch.From("gpu_memory_utilization", lowerKnown), launch.AtMost("max_model_len", 4096), launch.AtMost("max_num_seqs", 16), launch.AtMost("max_num_batched_tokens", 2048), vllm.Chunks, launch.To("enforce_eager", "True"))},
 			vllm.Given(vllm.FewPieces, piecesCure),
 			added("multi_gpu", "Or split it over more GPUs", halvesThem, "needs more GPUs"),
 		},

@@ -77,13 +77,13 @@ func ShortPrompts(c *ledger.Case) bool { return !longPrompts(c) }
 func LightTrial(c *ledger.Case) (light, which string) {
 	w, n := ledger.SizeOf(c.F().Weights), ledger.IntSetting(c, "max_model_len")
 	if w >= 6*units.GiB && n > 0 && n <= 8192 {
-		return "The weights are " + units.Amount(w) + "; with prompts of " + strconv.Itoa(n) + " tokens at most the trial run takes little beside them.", ""
+		return "The weights are " + units.Amount(w) + ". Beside them the trial run takes little: with prompts of " + strconv.Itoa(n) + " tokens at most.", ""
 	}
 	taken := ""
 	if w > 0 {
 		taken = " (" + units.Amount(w) + ")"
 	}
-	return "", "The line `Model loading took … GiB`" + taken + " tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program."
+	return "", "If `Model loading took … GiB`" + taken + " is about four fifths of the GPU or more, the weights are too large. If it is far less, look at the trial run, a low share, or other programs."
 }
 
 // Light reports that, of a model that reads no images.
