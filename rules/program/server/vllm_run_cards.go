@@ -313,7 +313,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, when.Any(notOthers, ledger.Roomy)), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of GPU memory; the log does not show in which step",
-		Means:    "The right fix depends on the step, which earlier lines of your log show. After `GPU KV cache size` (old: `# GPU blocks`) it was CUDA graphs[[ {or_request}]]. After `Model loading took` (old: `Loading model weights took`) it was the trial run at start[[; {neither}]].",
+		Means:    "Earlier lines of your log show the step. `GPU KV cache size` (old: `# GPU blocks`) means CUDA graphs[[ {or_request}]]; only `Model loading took` (old: `Loading model weights took`) means the trial run at start[[; {neither}]].",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Choose by the last of these lines in your log", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "`--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
