@@ -72,8 +72,8 @@ var RKLLM = program.Program{
 	},
 	Cards: []cause.Card{{
 		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},
-		Cause: cause.HostMemory, Weight: cause.Good, Headline: "was refused memory while it loaded the model",
-		Means: "The NPU has no memory of its own: weights, KV cache and system share the board's RAM. The size in the message is no help. Either RAM was full (check with `free -h` just before the start), or model file and runtime do not match in version or chip.",
+		Cause: cause.HostMemory, Weight: cause.Good, Headline: "could not get memory while loading the model",
+		Means: "The NPU has no memory of its own: weights, KV cache and system share the board's RAM. Either RAM was full (check `free -h` just before the start), or the model file does not match the runtime's version or the chip. Ignore the size in the message.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower `max_context_len`", Cost: "shorter conversations"},
 			{Fix: "use_smaller_model", Title: "Or use a smaller model", Cost: "lower quality"},
@@ -91,13 +91,13 @@ var RKLLM = program.Program{
 var liteLLMCards = []cause.Card{{
 	ID: "litellm/behind", Said: []string{"litellm.InternalServerError", "litellm.APIConnectionError", "litellm.ServiceUnavailableError", "litellm.BadRequestError", "Received Model Group="},
 	Cause: cause.Unknown, Weight: cause.Good,
-	Headline: "passed on an out-of-memory error of the server behind it",
-	Means:    "LiteLLM only passes the error on: the model server behind it ran out of memory, on its machine. That server's own log of the same minute shows why.",
-	Not:      "Restarting LiteLLM: the server behind it stays as full.",
+	Headline: "passed on an out-of-memory error from the server behind it",
+	Means:    "LiteLLM only passes the error on. The model server behind it ran out of memory, on its own machine. That server's log of the same minute shows why.",
+	Not:      "Restarting LiteLLM: the server behind it stays full.",
 	Cures: []cause.Cure{
-		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it says what was asked for.", Cost: "free"},
-		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
-		{Fix: "lower_context", Title: "Cap what a request may ask for", Told: "Also under `litellm_params`; for Ollama `num_ctx: 8192` beside it:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
+		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it shows what was asked for.", Cost: "free"},
+		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Put this under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
+		{Fix: "lower_context", Title: "Limit what a request may ask for", Told: "Also under `litellm_params`; for Ollama add `num_ctx: 8192`:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
 	},
 	Sources: []string{"https://github.com/BerriAI/litellm/blob/main/litellm/exceptions.py", "https://docs.litellm.ai/docs/proxy/configs"},
 }}

@@ -129,12 +129,12 @@ var vllmRsCards = []cause.Card{
 	{
 		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
-		Headline: "was refused graphics memory by the driver",
-		Means:    "The driver names no size, and the log does not show whether the weights were loading or a request was computed. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
+		Headline: "ran out of GPU memory",
+		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller part", Told: "In place of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
-			{Fix: "close_other_apps", Title: "Check what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Instead of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
+			{Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},
 	},

@@ -170,7 +170,7 @@ func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
 		Headline: "did not start: its trial batch needed {asked} more GPU memory",
-		Means:    "Before it serves, TGI tries the largest batch that its settings allow[[: {tokens} prompt tokens]]. That did not fit beside the {mine} in use.[[ {scores}]][[ Another shard or program uses {beside} of the GPU.]]",
+		Means:    "Before it serves, TGI tries the largest batch that its settings allow[[: {tokens} prompt tokens]]. That did not fit beside the {mine} in use.[[ {scores}]][[ {beside} of the GPU is used outside PyTorch, perhaps by another shard or program.]]",
 		Not:      "[[{ignored}]]",
 		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiNewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
 		Sources:  []string{tgiCausal, "https://github.com/huggingface/text-generation-inference/blob/v2.4.0/backends/client/src/v3/client.rs", tgiGlobals, tgiIssues + "563"},

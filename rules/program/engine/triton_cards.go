@@ -18,7 +18,7 @@ const (
 
 // oneInstance is what Triton multiplies.
 var oneInstance = cause.Cure{
-	Fix: "lower_num_workers", Title: "Or run one instance of the model", Told: "In `config.pbtxt`; each instance has its own weights and buffers.", Kind: "config",
+	Fix: "lower_num_workers", Title: "Or run one instance of the model", Told: "Each instance has its own weights and buffers. In `config.pbtxt`:", Kind: "config",
 	Text: "instance_group [ { count: 1 kind: KIND_CPU } ]   # KIND_CPU: as the backend's own template", Cost: "fewer requests at once",
 }
 
