@@ -92,7 +92,7 @@ var lightllmMore = []cause.Card{
 		ID: "lightllm/pool-stated", Kinds: []fact.Kind{fact.TorchAlloc}, If: inPool, Figures: poolFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 		Headline: "did not start: the KV cache for {tokens} tokens did not fit beside the weights",
-		Means:    "`--max_total_token_num` is {tokens}. LightLLM allocates the KV cache for that many tokens right after the weights, layer by layer; {asked} is one layer's part, and {free} was free.",
+		Means:    "`--max_total_token_num` is {tokens}. LightLLM allocates the KV cache for that many tokens right after the weights, layer by layer, and it did not fit.",
 		Not:      "A smaller `--running_max_req_size` or shorter prompts: the KV cache is sized in tokens.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Lower `--max_total_token_num`", Told: "Half of it halves the KV cache. If you leave it out, versions from late 2024 on compute what fits (`--mem_fraction`).", Kind: "config", Text: "--max_total_token_num {half}", Cost: "fewer tokens at a time"},

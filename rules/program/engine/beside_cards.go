@@ -74,6 +74,9 @@ func mambaSlots(c *ledger.Case) map[string]string {
 	return out
 }
 
+// slotsKnown: the log says how many states there are.
+func slotsKnown(c *ledger.Case) bool { return mambaSlots(c)["requests"] != "" }
+
 // outsidePyTorch is what this process holds beside PyTorch's memory, if that is
 // more than libraries need.
 func outsidePyTorch(c *ledger.Case) map[string]string {
@@ -97,7 +100,7 @@ var sglangMoreCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "hierarchical cache") },
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "did not start: system RAM is too small for the hierarchical cache",
-		Means:    "`--enable-hierarchical-cache` keeps a second KV cache in system RAM, which must be larger than the one on the GPU. By default it is twice as large (`--hicache-ratio`), for each GPU.[[ It wanted {asked}; {free} may be used.]] SGLang leaves 10 GB of RAM to other programs.",
+		Means:    "`--enable-hierarchical-cache` keeps a second KV cache in system RAM, which must be larger than the one on the GPU. By default it is twice as large (`--hicache-ratio`), for each GPU. SGLang also leaves 10 GB of RAM to other programs.",
 		Not:      "A lower `--context-length`: both caches are sized by shares.",
 		Cures: []cause.Cure{
 			{Fix: "lower_swap_space", If: func(c *ledger.Case) bool { return hicache(c)["ratio"] != "" }, Title: "Lower `--hicache-ratio`", Told: "Instead of yours, in your start command:", Kind: "config", Text: "--hicache-ratio {ratio}", Cost: "fewer cached prompts"},
@@ -127,7 +130,8 @@ var sglangMoreCards = []cause.Card{
 		Means:    "A running request of a hybrid model (Mamba, linear attention) needs one state slot, with the prefix cache up to three.[[ There are {slots}, enough for {requests} requests at a time with the prefix cache.]] The number was fixed at the start; no memory was refused.",
 		Not:      "A smaller `--chunked-prefill-size` or context: a state has the same size for any prompt length.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Lower `--max-running-requests`", "[[To {requests} here, a third of the slots. ]]", "others wait"),
+			where(slotsKnown, cause.Cure{Fix: "lower_max_num_seqs", Title: "Lower `--max-running-requests`", Told: "This is a third of the slots. Add to your start command:", Kind: "config", Text: "--max-running-requests {requests}", Cost: "others wait"}),
+			where(when.Not(slotsKnown), as("lower_max_num_seqs", "Lower `--max-running-requests`", "", "others wait")),
 			{Fix: "raise_mem_fraction", Title: "Or give the states more memory", Told: "`--mamba-full-memory-ratio` divides memory between states and KV cache; the default is 0.9 (October 2025 and later):", Kind: "config", Text: "--mamba-full-memory-ratio 1.8", Cost: "fewer tokens in the KV cache"},
 			{Fix: "upgrade_version", Title: "Or turn the prefix cache off, and update", Told: "With `--disable-radix-cache` a request needs one slot. Some versions of late 2025 did not free the slots of finished requests.", Cost: "repeated prompts are computed again"},
 		},

@@ -32,7 +32,7 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 	if out["session"] == "None" {
 		out["session"] = ""
 	}
-	out["long"], out["bits"], out["fits"], out["share_here"] = "", "", "", "0.8 unless set"
+	out["long"], out["bits"], out["fits"], out["share_here"] = "", "", "", "0.8 by default"
 	switch out["cache_share"] {
 	case "":
 	case "0.8":
@@ -58,7 +58,7 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 	case era.Lacks(c, "lmdeploy", era.ShareOfFree):
 		out["cache_takes"] = "half of the whole card in this release (from 0.2.2 on 0.8 of what the weights leave)"
 	case !era.Told(c, "lmdeploy"):
-		out["cache_takes"] = "a share of what is free after the weights (0.8 unless set; before 0.2.2 half of the whole card)"
+		out["cache_takes"] = "a share of what is free after the weights (0.8 by default; before 0.2.2 half of the whole card)"
 	}
 	if c.Model != nil && c.Model.Parameters > 0 && !fourBits(c) {
 		out["at16"], out["at4"] = units.Amount(c.Model.Parameters*2), units.Amount(c.Model.Parameters*6/10)

@@ -48,7 +48,7 @@ var trtGraphs = cause.Card{
 	ID: "tensorrt-llm/graphs", Kinds: onCard, If: trtTorch, Said: []string{"in _capture_generation_cuda_graphs", "in _run_cuda_graph_warmup", "pyexecutor/cuda_graph_runner.py"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "did not start: CUDA graphs did not fit beside the KV cache",
-	Means:    "Weights and KV cache are in place. CUDA graphs come last, one per batch size up to 128 or `max_batch_size`. They have only what the KV cache leaves, by default a tenth of what was free.[[ {room} was left, {asked} was needed.]]",
+	Means:    "Weights and KV cache are in place. CUDA graphs come last, one per batch size up to 128 or `max_batch_size`. They have only what the KV cache leaves, by default a tenth of what was free.",
 	Cures: []cause.Cure{
 		trtSmallerCache,
 		{Fix: "enforce_eager", Title: "Or capture fewer graphs", Told: "Put this into a YAML file for `--extra_llm_api_options` (1.0 and later). Larger batches then run without a graph:", Kind: "config", Text: "cuda_graph_config:\n  max_batch_size: 16", Cost: "large batches are slower"},
@@ -105,7 +105,7 @@ var xinferenceMore = []cause.Card{
 		ID: "xinference/load", Kinds: onCard, Said: []string{"in launch_builtin_model", "in _load_model", "Failed to load model"}, If: when.All(func(c *ledger.Case) bool { return c.In("xinference") && !c.In("vllm") }, when.Not(ledger.Crowded)),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not launch the model: GPU memory ran out while it loaded",
-		Means:    "It failed while the engine loaded the weights. 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6.[[ This model held {mine} of {total}.]]",
+		Means:    "It failed while the engine loaded the weights. 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6.",
 		Not:      "A shorter context: it failed before any request.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", If: withoutFigures, Title: "See which GPU is free, and launch it there", Own: true, Told: "`nvidia-smi` shows whether another model fills this GPU. Xinference puts embedding and rerank models (since 1.15 all models) on a GPU that others use, unless you name one.", Cost: "needs a free GPU"},
@@ -176,7 +176,7 @@ var DeepSpeedServing = []cause.Card{
 		ID: "deepspeed/mii-cache", Said: []string{"inference/v2/ragged/kv_cache.py", "memory to allocate KV-caches. Required"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "MII did not start: the KV cache did not fit beside the weights",
-		Means:    "After the weights, MII gives all free GPU memory except 1 GB to the KV cache.[[ It wanted {asked}; {free} was free.]] If little is free after the weights, they are too large for this GPU. Otherwise that 1 GB is too little, or something else took memory.",
+		Means:    "After the weights, MII gives all free GPU memory except 1 GB to the KV cache. If little is free after the weights, they are too large for this GPU. Otherwise that 1 GB is too little, or something else took memory.",
 		Not:      "A lower `max_new_tokens`: the cache has its full size from the start.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Keep more GPU memory outside the cache", Told: "In bytes; this is 3 GB:", Kind: "python", Text: "mii.pipeline(model, inference_engine_config={\"state_manager\": {\"memory_config\": {\"mode\": \"reserve\", \"size\": 3_000_000_000}}})   # model: as in your call", Cost: "fewer tokens at a time"},
@@ -232,7 +232,7 @@ var AphroditeCards = []cause.Card{{
 	Said:  []string{"in execute_model", "modeling/sampling/", "modeling/layers/sampler.py", "Engine loop has died", "engine_step"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "ran out of GPU memory on a request",
-	Means:    "Weights and KV cache take their share of the GPU (0.9 or 0.92 by default) at the start. Requests have only the rest.[[ {asked} was needed, {room} was left.]] Many requests at once need most, because the sampler works on the whole vocabulary for each.",
+	Means:    "Weights and KV cache take their share of the GPU (0.9 or 0.92 by default) at the start. Requests have only the rest. Many requests at once need most, because the sampler works on the whole vocabulary for each.",
 	Not:      "A shorter context alone: the KV cache keeps its share.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Own: true, Cost: "a smaller cache"},

@@ -313,7 +313,7 @@ var sglangRunCards = []cause.Card{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: CUDA graphs did not fit beside weights and KV cache",
-		Means:    "Weights and KV cache took the static share[[ ({mem_fraction_static})]], and CUDA graphs did not fit in the rest[[: {room} was free]]. Graphs for 160 to 512 requests need some GB on each GPU.",
+		Means:    "Weights and KV cache took the static share[[ ({mem_fraction_static})]], and CUDA graphs did not fit in the rest. Graphs for 160 to 512 requests need some GB on each GPU.",
 		Not:      "A higher `--mem-fraction-static`: it leaves less for the graphs.",
 		Cures: []cause.Cure{
 			sglangGraphs, sglangNoGraphs,

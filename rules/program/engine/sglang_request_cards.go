@@ -16,7 +16,7 @@ var sglangRequestCards = []cause.Card{
 		Said:  []string{"srt/layers/sampler.py", "in top_k_top_p_sampling_from_probs", "in top_k_top_p_min_p_sampling_from_probs_torch", "in top_p_normalize_probs_torch", "flashinfer/sampling.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory in the sampler",
-		Means:    "The sampler works on scores of the whole vocabulary for every running request, several times over for top-p and top-k.[[ {asked} was needed, {room} was left.]] That grows with the number of running requests, not with their length.",
+		Means:    "The sampler works on scores of the whole vocabulary for every running request, several times over for top-p and top-k. That grows with the number of running requests, not with their length.",
 		Not:      "A smaller `--chunked-prefill-size` or a shorter context: the sampler does not depend on them.",
 		Cures:    []cause.Cure{as("lower_max_num_seqs", "Lower `--max-running-requests`", "The sampler's memory shrinks with it.", "others wait"), sglangLess, {Fix: "lower_batch_size", Title: "Or ask for less", Told: "Requests without `top_logprobs_num` and with `n` of 1 need less.", Cost: "fewer details"}},
 		Sources:  []string{sglangCode + "layers/sampler.py", sglangCode + "layers/logits_processor.py", sglangThread + "issues/1087"},

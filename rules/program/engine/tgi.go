@@ -88,7 +88,7 @@ var tgiServer = launch.Server{
 	Repeats: []string{"quantize", "num_shard"},
 	Dumps:   true,
 	Start:   "text-generation-launcher --model-id",
-	Where:   "After the image's name in `docker run`, in place of your values:",
+	Where:   "After the image's name in `docker run`, instead of your values:",
 }
 
 // LoRAX is TGI's fork for adapters.

@@ -155,7 +155,7 @@ var loraxCards = []cause.Card{loraxAdapter, {
 	},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 	Headline: "may use only {limit} of the GPU's {total}",
-	Means:    "LoRAX limits itself to {limit} with `CUDA_MEMORY_FRACTION` (`--cuda-memory-fraction`, 1.0 by default). Weights, adapters and KV cache fill that part, so {asked} more did not fit.[[ {free} of the GPU was still free.]]",
+	Means:    "LoRAX limits itself to {limit} with `CUDA_MEMORY_FRACTION` (`--cuda-memory-fraction`, 1.0 by default). Weights, adapters and KV cache fill that part, so {asked} more did not fit.",
 	Not:      "Closing other programs: the limit is reached, not the end of the GPU.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit", Title: "Raise `--cuda-memory-fraction`", Told: "As far as other programs on the GPU allow (`nvidia-smi`). Add it after the image's name in `docker run`, or set CUDA_MEMORY_FRACTION=0.9 in its environment:", Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "less for other programs"},
@@ -233,8 +233,8 @@ var tgiCards = []cause.Card{
 		Means:    "TGI itself holds {mine} of {total}. Other lines show the step: `Shard 0 failed to start` or `ShardCannotStart` below the error means the weights; `Warming up model` above it the trial batch; `Connected` above it a request.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Choose by these lines", Ways: []cause.Way{
-				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint, or `--num-shard 2` where there are two cards"},
-				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, with limits of a request to match"},
+				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint. Or `--num-shard 2` with two GPUs"},
+				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, and lower limits per request"},
 				{For: "Connected", Text: "More room beside the KV cache: `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later)"},
 			}, Cost: "quality, length or tokens at a time"},
 			tgiSplit, tgiFewer,

@@ -29,7 +29,7 @@ var inTriton = cause.Card{
 	Headline: "could not create an instance of its engine in Triton: GPU memory ran out",
 	Means:    "Each instance allocates the engine's weights, buffers for `max_batch_size` x beams x length, and a KV cache. By default the KV cache takes nine tenths of what is free (some versions 0.85). Every further instance needs all of that again.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Lower `kv_cache_free_gpu_mem_fraction`", Told: "In `tensorrt_llm/config.pbtxt`; the default is 0.9. Do this if the same engine runs outside Triton, or if a second instance fails:", Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.5\" } }", Cost: "fewer tokens at a time"},
+		{Fix: "lower_mem_fraction", Title: "Lower `kv_cache_free_gpu_mem_fraction`", Told: "In `tensorrt_llm/config.pbtxt`; the default is 0.9. This helps if the engine runs outside Triton, or if a second instance fails:", Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.5\" } }", Cost: "fewer tokens at a time"},
 		{Fix: "kill_stale_process", Title: "Check that the GPUs are empty before the start", Told: "End an earlier server (`kill PID`). An engine for several GPUs (`--world_size`) must then show one `tritonserver` on each.", Kind: "shell", Text: look, Cost: "free"},
 		{Fix: "lower_batch_size", Title: "Or build the engine for fewer requests", Told: "Use a quarter of `--max_batch_size`, a smaller `--max_input_len` and one beam. Set `max_batch_size` in `config.pbtxt` to the same.", Cost: "more requests wait"},
 		oneInstance,

@@ -42,9 +42,9 @@ func onEngine(fix, otherwise string) func(*ledger.Case) []step.Step {
 // smallerLaunch lowers the share as vLLM's figures allow.
 func smallerLaunch(c *ledger.Case) []step.Step {
 	n := vllmFigures(c)
-	told := "The crashed engine does not recover: `xinference terminate --model-uid UID` (UID: of `xinference list`), then launch it with your options and `--gpu_memory_utilization " + n["low"] + "` instead of " + n["from"]
+	told := "First run `xinference terminate --model-uid UID` (UID: from `xinference list`). Then launch the model with your options and `--gpu_memory_utilization " + n["low"] + "` instead of " + n["from"]
 	if n["freed"] != "" {
-		told += ", which leaves " + n["freed"] + " more of the card free"
+		told += ", which leaves " + n["freed"] + " more of the GPU free"
 	}
 	return text(told + "." + inPage)(c)
 }
@@ -67,13 +67,13 @@ var Xinference = program.Program{
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
 	},
 	Steps: steps{
-		"lower_context":                onEngine("lower_context", "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
+		"lower_context":                onEngine("lower_context", "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; with Transformers send shorter prompts and lower `max_tokens`."),
 		"lower_gpu_memory_utilization": smallerLaunch,
 		"multi_gpu":                    text("Launch the model again with `--n-gpu 2` (web page: GPU Count)."),
-		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free card in `nvidia-smi`."),
-		"use_lower_quant":              text("Launch the same model with fewer bits: `--quantization` with one of those that the launch page lists (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
-		"use_smaller_model":            text("Launch a smaller size of the family: `--size-in-billions` with one of those that the launch page lists."),
-		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts in one request: an embedding or rerank request is computed as one batch as far as the client sends it so."),
+		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free GPU in `nvidia-smi`."),
+		"use_lower_quant":              text("Choose another `--quantization` on the launch page (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
+		"use_smaller_model":            text("Choose a smaller `--size-in-billions` on the launch page."),
+		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts per request: an embedding or rerank request is computed in large batches."),
 		"restart_session":              step.Paste("shell", "xinference list   # then, for each model that you do not need: xinference terminate --model-uid UID (UID: its first column)"),
 		"upgrade_version":              step.Paste("shell", "pip install -U xinference"),
 	},

@@ -15,7 +15,7 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-mamba", Kinds: []fact.Kind{fact.VLLMMamba},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: mambaFigures,
-		Headline: "did not start: `max_num_seqs` is higher than the state blocks that fit in GPU memory",
+		Headline: "did not start: `max_num_seqs` allows more requests than fit in GPU memory",
 		Means:    "This is a hybrid model (Mamba or linear attention). Each running request needs one state block of fixed size, and there are [[only {mamba} for {seqs} requests]][[{fewer_than} than max_num_seqs]]. The length of the requests does not matter. One user needs far fewer than the default (256, or 1024 on large GPUs).",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Lower `max_num_seqs`", "This changes nothing until more requests than that run at once. {where}", "more requests wait"),

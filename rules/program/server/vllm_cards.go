@@ -88,7 +88,7 @@ var vllmCheckCards = []cause.Card{
 				{For: "Shared memory of CPU and GPU", Text: "`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches` just before the start."},
 			}, Kind: "shell", Text: "nvidia-smi -l 1", Cost: "a minute"},
 			{Fix: "kill_stale_process", Title: "Start several servers on one GPU one after the other", Told: "Start the next one when the first answers. Or use another GPU (`CUDA_VISIBLE_DEVICES=1`); separate containers on the same GPU do not help.", Kind: "shell", Text: "until curl -sf localhost:8000/health; do sleep 5; done   # the first one's port; then start the second", Cost: "a slower start"},
-			{Fix: "upgrade_version", Title: "If it keeps failing, set `--kv-cache-memory-bytes`", Told: "vLLM 0.11 and later then skip this measurement. Use the free memory minus the weights minus 2 to 4 GiB (this is 8 GiB):", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "vLLM does not check that it fits"},
+			{Fix: "upgrade_version", Title: "If it keeps failing, set `--kv-cache-memory-bytes`", Told: "Use the free memory minus the weights minus 2 to 4 GiB (this is 8 GiB); vLLM 0.11 and later then skip this measurement:", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "vLLM does not check that it fits"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/cache.py", vllmThreads + "issues/56830"},
 	},

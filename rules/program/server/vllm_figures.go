@@ -80,7 +80,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		if w, ok := vllm.Weights(c); ok {
 			out["named"] = vllm.Named(c)
 			if stage.LoadingWeights(c) {
-				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of them"
+				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of the weights"
 			}
 		}
 		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
@@ -104,7 +104,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 // fewerBits says which smaller checkpoint of the model there may be, with what it
 // would take where the name tells its size.
 func fewerBits(c *ledger.Case) string {
-	const search = "search the model's name with that word on huggingface.co."
+	const search = "search the model's name with one of these words on huggingface.co."
 	format := cmp.Or(ledger.Quantised(c), cards.FormatInFrames(c))
 	sized := ""
 	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {

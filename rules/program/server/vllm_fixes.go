@@ -43,7 +43,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_max_batched_tokens":     vllm.Server.Sets(launch.Divided("max_num_batched_tokens", 4096, cards.TokensDivisor), vllm.Chunks),
 	"multi_gpu":                    vllm.Server.Sets(launch.Whole("tensor_parallel_size", vllm.CardsFor)),
 	"cpu_offload":                  vllm.Server.Sets(launch.Whole("cpu_offload_gb", vllm.Offloaded)),
-	"use_lower_quant": launch.After("text", "Take an AWQ, GPTQ or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
+	"use_lower_quant": launch.After("text", "Search the model's name with AWQ, GPTQ or FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
 		vllm.Server.Sets(launch.To("quantization", "bitsandbytes"), launch.To("load_format", "bitsandbytes"))),
 	"lower_swap_space":       vllm.Server.Sets(launch.To("swap_space", "0")),
 	"lower_resolution":       vllm.Server.Sets(launch.From("limit_mm_per_prompt", era.Either("vllm", era.PromptLimits, "image=1", `{"image": 1}`)), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),

@@ -52,7 +52,7 @@ var vllmOpenCards = []cause.Card{
 		ID: "vllm/vision-open", Kinds: onCard, Phases: []string{"unknown"}, Said: append([]string{"get_input_embeddings_v0"}, visionEncoder...), If: when.All(stage.OnCard, when.Not(stage.CacheTaken)), Figures: vllmFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory in the model's vision encoder",
-		Means:    "It failed in the part that reads images and videos. If a line `GPU KV cache size` (old: `# GPU blocks`) stands above the error, a request caused it. Otherwise it was the trial run at start, which uses the largest images that the model accepts. Fewer or smaller images help in both cases.",
+		Means:    "It failed in the part that reads images and videos: in the trial run at start, or on a request if `GPU KV cache size` (old: `# GPU blocks`) stands above the error. The trial run uses the largest images that the model accepts. Fewer or smaller images help in both cases.",
 		Cures: []cause.Cure{
 			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` (here about a million) works for Qwen-VL and similar models. If you need no video, add `\"video\": 0`. {where}", "larger ones are scaled down"),
 			lessShare("If it was a request, lower `gpu_memory_utilization`", tooShortThen),
@@ -64,7 +64,7 @@ var vllmOpenCards = []cause.Card{
 		ID: "vllm/cached-open", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(stage.OnCard, when.Not(stage.LoadingWeights), vllm.LightByName), Figures: openFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of GPU memory, most likely after its KV cache was allocated",
-		Means:    "By the model's name its weights are about {light}, but PyTorch holds {live}. Most of that is probably KV cache, so what failed came later: {later}. These use only the memory outside vLLM's share ({from})[[; {short} was missing]].",
+		Means:    "By the model's name its weights are about {light}, but PyTorch holds {live}. Most of that is probably KV cache, so what failed came later: {later}. Such work uses only the memory outside vLLM's share ({from}).",
 		Not:      "A quantised model alone: the KV cache takes what the weights leave.",
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),

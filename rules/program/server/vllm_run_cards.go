@@ -52,7 +52,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/kernel-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.Kernels, Phases: []string{"warmup", "unknown"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: vllmFigures, Headline: "did not start: no GPU memory was left to warm up its kernels",
-		Means: "Weights and KV cache were in place. vLLM then runs its kernels once with the largest batch[[ (here {kernels})]]. They need memory outside vLLM's share of the GPU[[: {short} was missing]].",
+		Means: "Weights and KV cache were in place. vLLM then runs its kernels once with the largest batch[[ (here {kernels})]]. They need memory outside vLLM's share of the GPU.",
 		Not:   cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
@@ -159,7 +159,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/graphs", Kinds: onCard, Phases: []string{"graph_capture"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no GPU memory was left to capture CUDA graphs",
-		Means:    "Weights and KV cache took vLLM's share[[ ({share} of the GPU)]]. CUDA graphs, usually 0.2 to 3 GiB, did not fit in the rest[[: {room} was free]]. Versions before 0.21 do not count them in the share.",
+		Means:    "Weights and KV cache took vLLM's share[[ ({share} of the GPU)]]. CUDA graphs, usually 0.2 to 3 GiB, did not fit in the rest. Versions before 0.21 do not count them in the share.",
 		Not:      "A lower `--max-model-len` alone: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
@@ -287,7 +287,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/after-graphs", Kinds: onCard, If: when.All(stage.OnCard, stage.CacheTaken, startedUp), Phases: []string{"unknown", "warmup"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of GPU memory after its KV cache was allocated",
-		Means:    "The message counts memory of CUDA graphs, so weights and KV cache were already in place. What failed was the last warm-up at start or a request. Both can use only the memory outside vLLM's share[[; {short} was missing]].",
+		Means:    "The message counts memory of CUDA graphs, so weights and KV cache were already in place. What failed was the last warm-up at start or a request. Both can use only the memory outside vLLM's share.",
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			vllm.Flags("lower_max_batched_tokens", "Or lower `max_num_batched_tokens` and `max_num_seqs`", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "32")),
@@ -300,7 +300,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/last-warmup", Kinds: onCard, If: stage.OnCard, Said: stage.LastWarmup, Phases: []string{"warmup"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no GPU memory was left for its last warm-up",
-		Means:    "It failed in `compile_or_warm_up_model`, after the weights and the KV cache. There vLLM runs the model once more at its largest sizes and prepares CUDA graphs and the sampler. That needs memory outside its share of the GPU[[: {short} was missing]].",
+		Means:    "It failed in `compile_or_warm_up_model`, after the weights and the KV cache. There vLLM runs the model once more at its largest sizes and prepares CUDA graphs and the sampler. That needs memory outside its share of the GPU.",
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
@@ -342,7 +342,7 @@ func lowerKnown(c *ledger.Case) string {
 // readsImages is a cure where the traceback goes through a model that reads them.
 var readsImages = vllm.Given(func(c *ledger.Case) bool { return seesImages(c) || c.Near(vllm.ImageEncoders...) }, vllm.Words("lower_resolution", "Or allow fewer and smaller images", "`--limit-mm-per-prompt '{\"image\": 1}'` (before 0.8.5 `image=1`) and, for Qwen-VL and similar, `--mm-processor-kwargs '{\"max_pixels\": 1003520}'`.", "larger ones are scaled down"))
 
-const servingMeans = "The server had started. vLLM fills its share of GPU memory with the KV cache, so requests can use only what is left outside it. This step needed more[[: {short} was missing]]. Long prompts, many requests at once, large images or log-probabilities cause that."
+const servingMeans = "The server had started. vLLM fills its share of GPU memory with the KV cache, so requests can use only what is left outside it. This step needed more. Long prompts, many requests at once, large images or log-probabilities cause that."
 
 // withoutGraphs wins what CUDA graphs hold.
 var withoutGraphs = vllm.Given(when.Not(when.Set("enforce_eager", "True")), added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "That frees 0.2 to 3 GiB on most versions.", "slower tokens, most with small models"))

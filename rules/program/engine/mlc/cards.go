@@ -100,7 +100,7 @@ var Cards = []cause.Card{{
 	ID: "mlc-llm/phone", Kinds: []fact.Kind{fact.MLCBudget}, Said: onPhone, Figures: mlcNeeds,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "did not start: the model needs {need}, and the app may use {limit} on this phone",
-	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 by default).[[ The weights alone are {over} too large.]][[ Even all of it would be {past}, hardly enough with a KV cache.]]",
+	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 by default).[[ The weights alone are {over} too large.]][[ If the share is 0.85 now, all of it would be {past}, hardly enough with a KV cache.]]",
 	Not:      "The message's second GPU: a phone has only one.[[ A smaller prompt chunk alone: the weights would still be {over} too large.]]",
 	Cures:    []cause.Cure{mlcSmaller, mlcApp, {Fix: "bigger_gpu", Title: "Or use a phone with more memory", Told: "It should have about {twice}, so that the system keeps half.", Cost: "another phone"}},
 	Sources:  []string{mlcConfig, mlcPackage},

@@ -13,7 +13,7 @@ var PrefillGraphs = cause.Card{
 	If:    func(c *ledger.Case) bool { return c.In("sglang") },
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 	Headline: "did not start: CUDA graphs for prompts did not fit in GPU memory",
-	Means:    "Weights and KV cache took their share of the GPU. SGLang then captures dozens of graphs for reading prompts, up to `--chunked-prefill-size` tokens, and these did not fit in the rest[[: {room} was free]].",
+	Means:    "Weights and KV cache took their share of the GPU. SGLang then captures dozens of graphs for reading prompts, up to `--chunked-prefill-size` tokens, and these did not fit in the rest.",
 	Not:      "A higher `--mem-fraction-static` leaves less for them. A lower `--cuda-graph-max-bs` affects only other graphs.",
 	Cures: []cause.Cure{
 		{Fix: "enforce_eager", Title: "Turn off the CUDA graphs for prompts", Told: "Add this to the command that starts it. The graphs for generating stay.", Kind: "config", Text: "--disable-prefill-cuda-graph", Cost: "hardly slower"},

@@ -38,7 +38,7 @@ var TritonKilled = []cause.Card{
 			return map[string]string{"held": units.Amount(ledger.SizeOf(c.F().KilledRSS))}
 		},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was killed at its container's memory limit, which is too low for it to start",
+		Headline: "killed tritonserver at its container's memory limit, which is too low for it to start",
 		Means:    "Linux killed tritonserver at the pod's memory limit. It used only {held} of RAM, which a Triton needs just to start; with models it needs several GiB. If you did not set that limit, a LimitRange of the namespace did (`kubectl get limitrange`).",
 		Not:      podNot,
 		Cures:    podLimit,

@@ -32,7 +32,7 @@ var GaudiCards = []cause.Card{
 		Headline: "did not start: the warm-up of its graphs did not fit",
 		Means:    "Weights and KV cache were in place. vLLM then runs every bucket of batch size and length once and records HPU graphs. Of what is free after loading, `--gpu-memory-utilization` (0.9 by default) goes to graphs and KV cache. Everything else must fit in the rest.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "0.8 instead of 0.9 doubles the rest.", Own: true, Cost: "a smaller KV cache"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `--gpu-memory-utilization`", Told: "It is a share of what is free after loading. If it still fails, lower it again.", Own: true, Cost: "a smaller KV cache"},
 			{Fix: "lower_max_num_seqs", Title: "Or use fewer and smaller buckets", Told: "Buckets for answers go up to `--max-num-seqs`, buckets for prompts up to `VLLM_PROMPT_BS_BUCKET_MAX` and the longest prompt:", Kind: "config", Text: "--max-num-seqs 32 --max-model-len 8192", Cost: "more requests wait; longer ones are refused"},
 			{Fix: "enforce_eager", Title: "As a test, skip the warm-up", Told: "Graphs are then recorded at the first request of each size.", Kind: "env", Text: "export VLLM_SKIP_WARMUP=true", Cost: "slow first requests"},
 		},

@@ -66,7 +66,7 @@ var Around = slices.Concat(refusedFirst, []cause.Card{refusedRoomy, indexer, tea
 		ID: "vllm/image-attention", Kinds: onCard, If: when.All(stage.OnCard, beyondAny), Said: ImageEncoders,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: figures,
 		Headline: "wanted {asked} at once for the attention of its image encoder",
-		Means:    "The error is in the image encoder. Attention there stores a score for every pair of image patches, so twice the pixels need four times the memory. If this is at start: vLLM tries the largest image that the model accepts, whatever you will send.",
+		Means:    "The error is in the image encoder. Without flash attention it stores a score for every pair of image patches, so twice the pixels need four times the memory. If this is at start: vLLM tries the largest image that the model accepts, whatever you will send.",
 		Not:      "`--gpu-memory-utilization` or a quantised model: this request does not depend on them.",
 		Cures: []cause.Cure{
 			Flags("lower_resolution", "Limit the image size and turn off video", "Half the pixels need a quarter of the memory. `max_pixels` works for Qwen-VL and similar models. {where}", "larger images are scaled down", Option("mm_processor_kwargs", `{"max_pixels": 602112}`), Option("limit_mm_per_prompt", `{"image": 1, "video": 0}`)),
@@ -92,7 +92,7 @@ var Around = slices.Concat(refusedFirst, []cause.Card{refusedRoomy, indexer, tea
 		ID: "vllm/flashinfer-workspace", Kinds: []fact.Kind{fact.FlashInferWorkspace}, If: inVLLM,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: figures,
 		Headline: "needed more than FlashInfer's workspace, a buffer of fixed size",
-		Means:    "GPU memory and RAM were not full. FlashInfer plans each batch in a buffer of fixed size (394 MiB by default), and this batch needed more[[: {asked}]]. Many requests at once or a model with many attention heads cause that.",
+		Means:    "GPU memory and RAM were not full. FlashInfer plans each batch in a buffer of fixed size (394 MiB by default), and this batch needed more. Many requests at once or a model with many attention heads cause that.",
 		Not:      "`--gpu-memory-utilization` or more RAM: the buffer has its own size.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Make the workspace larger", Told: "The value is in bytes: this is 1 GiB, taken from GPU memory. If vLLM then runs out, lower `gpu_memory_utilization` by 0.03.", Kind: "env", Text: "export VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE=1073741824", Cost: "1 GiB of GPU memory"},

@@ -22,7 +22,7 @@ var ramCards = []cause.Card{
 		Means:    "This is system RAM, not GPU memory, although the message may say CUDA. vLLM reserves `swap_space` there, 4 GiB per GPU by default, as pinned memory. Containers limit it, and WSL can pin only about half of its RAM.",
 		Not:      "`--gpu-memory-utilization` or a shorter context: GPU memory was not short.",
 		Cures: []cause.Cure{
-			Flags("lower_swap_space", "Set `swap_space` to 0", "Only beam search and several samples per request use it. {where}", "such requests may be computed again", Option("swap_space", "0")),
+			Flags("lower_swap_space", "Set `swap_space` to 0", "Only beam search and several samples per request use it. {where}", "interrupted requests may be computed again", Option("swap_space", "0")),
 			{Fix: "raise_memory_limit", Title: "Or allow more RAM", Told: "Docker: a higher `--memory`, and `--ulimit memlock=-1`. WSL: a higher `memory=` in .wslconfig, then `wsl --shutdown`.", Cost: "only if the machine has it"},
 			{Fix: "upgrade_version", Title: "Or update vLLM", Told: "The V1 engine (0.8 and later) does not need it: `pip install -U vllm`", Cost: "flags may have changed"},
 		},

@@ -17,7 +17,7 @@ var swapCards = []cause.Card{
 		Means:    "`swap_space` is system RAM, not GPU memory: 4 GiB by default for each GPU of `--tensor-parallel-size`. vLLM refuses more than 70 % of the RAM of the machine or container. Only beam search and several samples per request use it.",
 		Not:      "A smaller model or a lower `--gpu-memory-utilization`: they do not change this size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_swap_space", Title: "Set `swap_space` to 0", Cost: "such requests may be computed again"},
+			{Fix: "lower_swap_space", Title: "Set `swap_space` to 0", Cost: "interrupted requests may be computed again"},
 			{Fix: "raise_memory_limit", Title: "Or give the container more memory", Cost: "only if the machine has it"},
 			{Fix: "upgrade_version", Title: "Or update vLLM", Kind: "text", Text: "The V1 engine does not use it, and 2026 versions dropped the option. `pip install -U vllm`", Cost: "flags may have changed"},
 		},

@@ -56,7 +56,7 @@ var XinferenceCards = []cause.Card{{
 	ID: "xinference/graphs", Kinds: onCard, Said: []string{"CUDA graphs can take additional 1~3 GiB memory per GPU"},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "ran out of GPU memory in its vLLM engine, about when it captured CUDA graphs",
-	Means:    "Xinference runs this model with vLLM. vLLM takes its share of the GPU (0.9 by default) for weights and KV cache. CUDA graphs need 1 to 3 GiB more, outside that share, and so do other models on this GPU.",
+	Means:    "Xinference runs this model with vLLM. vLLM takes its share of the GPU (0.9 by default) for weights and KV cache. CUDA graphs need 1 to 3 GiB outside that share, and other models on this GPU must fit there too.",
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Own: true, Cost: "a smaller cache"},
 		{Fix: "enforce_eager", Title: "Or turn CUDA graphs off: `--enforce_eager True`", Told: "In the same place.", Cost: "slower tokens"},
