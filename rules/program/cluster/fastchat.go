@@ -26,10 +26,10 @@ var FastChat = program.Program{
 	Hints:   []string{"NETWORK ERROR DUE TO HIGH TRAFFIC. PLEASE REGENERATE"}, // fastchat/constants.py; forks have it, too
 	Sources: program.Sources{"fastchat/model/model_adapter.py": "--awq-wbits --gptq-groupsize --cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
-		"use_lower_quant":              step.Paste("text", "Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
-		"cpu_offload":                  step.Paste("text", "Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system memory (Linux, one card)."),
-		"multi_gpu":                    step.Paste("text", "Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: the most of each card that weights may take; leave a few GiB for the cache."),
+		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. `vllm_worker` does not have it: use an AWQ model there."),
+		"use_lower_quant":              step.Paste("text", "Use a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
+		"cpu_offload":                  step.Paste("text", "Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system RAM (Linux, one GPU)."),
+		"multi_gpu":                    step.Paste("text", "Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: this limits the weights on each GPU; leave a few GiB for the KV cache."),
 		"lower_parallel":               step.Paste("text", "Start the worker with `--limit-worker-concurrency 1`: one request at a time."),
 		"lower_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.8`."),
 		"raise_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.95`."),

@@ -35,7 +35,7 @@ var Exo = program.Program{
 		"use_lower_quant":   text("Choose the 4-bit version of the model in the dashboard: names with `4bit`."),
 		"use_smaller_model": text("Choose a smaller model in the dashboard; it shows what each needs and what the machines have free."),
 		"multi_gpu":         text("Start exo on one more machine in the same network: the model is divided by free memory."),
-		"lower_context":     text("Start a new chat: the cache of a long one grows on every machine."),
+		"lower_context":     text("Start a new chat: the KV cache of a long one grows on every machine."),
 		"upgrade_version":   text("`git pull` in exo's folder on every machine, so that all run the same version."),
 	},
 	Remedies: map[string][]cause.Remedy{
@@ -49,8 +49,8 @@ var Petals = program.Program{
 	Proofs:  []string{"petals/server/", "petals/client/", "petals.server", "petals.cli."},
 	Sources: program.Sources{"petals/src/petals/cli/run_server.py": "--attn_cache_tokens --num_blocks --quant_type"},
 	Steps: steps{
-		"fewer_gpu_layers": text("Start the server with `--num_blocks 4`: fewer blocks of the model on this card."),
-		"lower_context":    text("Start the server with `--attn_cache_tokens 4096`: a smaller cache for all clients together."),
+		"fewer_gpu_layers": text("Start the server with `--num_blocks 4`: fewer blocks of the model on this GPU."),
+		"lower_context":    text("Start the server with `--attn_cache_tokens 4096`: a smaller KV cache for all clients together."),
 		"use_lower_quant":  text("Start the server with `--quant_type nf4`."),
 		"upgrade_version":  step.Paste("shell", "pip install -U git+https://github.com/bigscience-workshop/petals"),
 	},
@@ -65,10 +65,10 @@ var RKLLM = program.Program{
 	Name: "rkllm", Shown: "RKLLM", Work: "text-inference", Edits: "code", Language: "cpp",
 	Proofs: []string{"rkllm:", "rkllm-runtime", "librkllmrt", "rkllm_init", "rkllm_api_demo"},
 	Steps: steps{
-		"lower_context":     text("Set `max_context_len` lower in the parameters for `rkllm_init` (in the demo its third argument); it must not exceed what the model was converted for."),
-		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so take a smaller model there."),
-		"use_smaller_model": text("Take a smaller model: the board's RAM holds weights, cache and system together; w8a8 needs more than 1 GB per billion parameters."),
-		"upgrade_version":   text("Take the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
+		"lower_context":     text("Set it in the parameters for `rkllm_init` (in the demo the third argument). It must not exceed what the model was converted for."),
+		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so use a smaller model there."),
+		"use_smaller_model": text("With w8a8 a model needs more than 1 GB per billion parameters, and the board's RAM also holds the KV cache and the system."),
+		"upgrade_version":   text("Use the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
 	},
 	Cards: []cause.Card{{
 		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},

@@ -65,7 +65,7 @@ var VLLMEarlyCards = []cause.Card{
 		Means:    "This is system RAM, not GPU memory. Ray ends a process when the node (or its container) uses 95 % of its RAM by default. The checkpoint uses it while loading, as do swap space, `--cpu-offload-gb` and other programs. The process that was ended need not be the one that grew.",
 		Not:      "`--gpu-memory-utilization`: it limits GPU memory. Turning Ray's monitor off: Linux then kills a process instead.",
 		Cures: []cause.Cure{
-			{Fix: "lower_swap_space", Title: "Set `swap_space` to 0", If: swapsRequests, Own: true, Told: "Up to 2025 it takes 4 GiB of RAM per GPU; only beam search and several samples per request use it. Versions from 2026 do not have the option.", Cost: "interrupted requests may be computed again"},
+			{Fix: "lower_swap_space", Title: "Set `swap_space` to 0", If: swapsRequests, Own: true, Told: "The V0 engine (up to 0.10) reserves 4 GiB of RAM per GPU by default. Only beam search and several samples per request use it. Versions from 2026 do not have the option.", Cost: "interrupted requests may be computed again"},
 			{Fix: "raise_memory_limit", Title: "Give the node or its container more RAM", Told: "It must hold the checkpoint's files while they load, plus some GiB per GPU. Docker: a higher `--memory`. Kubernetes: `resources.limits.memory`.", Cost: "only if the machine has it"},
 			{Fix: "close_other_apps", Title: "Check what uses the RAM, and whether it grows", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "free"},
 			{Fix: "cpu_offload", Title: "If you set `--cpu-offload-gb`, lower it", Kind: "text", Text: "It counts for every GPU.", Cost: "more must fit on the GPU"},
@@ -88,7 +88,7 @@ var VLLMEarlyCards = []cause.Card{
 		ID: "vllm/all-reduce", Kinds: onCard, If: inVLLM, Said: []string{"custom_all_reduce.py", "create_shared_buffer", "in init_worker_distributed_environment"},
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while connecting the GPUs, before loading the weights",
-		Means:    "The buffers for exchanging results between GPUs come first and need only some ten MB per GPU. So a GPU was almost full already. Usually an earlier start still runs, another program uses it, or two processes of this job share one GPU.",
+		Means:    "The buffers for exchanging results between GPUs come first and need at most a few hundred MB per GPU. So a GPU was almost full already. Usually an earlier start still runs, another program uses it, or two processes of this job share one GPU.",
 		Not:      "A smaller model, a shorter context or another share: none takes effect before the weights load.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what uses the GPUs and end what is yours", Told: "Look for `VLLM::Worker` or python of an earlier start. In a container, look on the host.", Kind: "shell", Text: look, Cost: "what you end stops"},

@@ -158,7 +158,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted(""), Figures: sglangPages,
 		Headline: "refused {wanted} tokens although {there} are free, because it counts pages",
-		Means:    "The KV cache is full, not GPU memory itself. Each of the {wanted} running requests needs one more token, and those at the end of a page need a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have paused requests before; some versions count wrongly.",
+		Means:    "The KV cache is full, not GPU memory itself. A step usually needs one more token per running request, here {wanted}, and requests at the end of a page need a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have paused requests before; some versions count wrongly.",
 		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; if a later version still does it, report it with the `server_args` line and both numbers.", "a restart"),
 			sglangBackends),
@@ -283,7 +283,7 @@ var sglangStartCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what uses that GPU and end it", Told: "End what is yours (`kill PID`). Before the start every GPU should be nearly empty.", Kind: "shell", Text: look, Cost: "free"},
 			as("select_gpu", "Or leave that GPU out", "", "fewer GPUs"),
-			{Fix: "lower_mem_fraction", Title: "If the GPUs differ in size, turn the check off", Told: "The smallest GPU then sets the size of the KV cache on all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0", Cost: "a smaller KV cache"},
+			{Fix: "lower_mem_fraction", Title: "If the GPUs differ in size, turn the check off", Told: "The smallest GPU then sets the size of the KV cache on all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0   # versions of 2025: SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner.py"},
 	},

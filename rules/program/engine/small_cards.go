@@ -110,7 +110,7 @@ var mistralCards = []cause.Card{
 	},
 }
 
-var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "About a quarter of 16-bit weights; or take a GGUF of fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
+var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "That is about a quarter of 16 bit. Or load a GGUF with fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
 
 // vllmRsCards are those of vllm.rs.
 var vllmRsCards = []cause.Card{

@@ -71,9 +71,9 @@ var TritonCards = append(slices.Clip(parts.TritonKilled), []cause.Card{
 var TritonSteps = map[string]func(*ledger.Case) []step.Step{
 	"lower_batch_size":   step.Paste("config", "max_batch_size: 8   # config.pbtxt of the model; preferred_batch_size of dynamic_batching not above it"),
 	"lower_num_workers":  step.Paste("config", "instance_group [ { count: 1 kind: KIND_GPU } ]   # config.pbtxt; every instance has weights and buffers of its own"),
-	"half_precision":     step.Paste("text", "Export the model in fp16 (`onnxconverter_common.float16`, or where it was trained): half the weights. For the processor `onnxruntime.quantization.quantize_dynamic` makes 8 bit of them."),
+	"half_precision":     step.Paste("text", "Export the model in fp16 (`onnxconverter_common.float16`, or where it was trained): half the weights. For the CPU, `onnxruntime.quantization.quantize_dynamic` makes 8-bit weights."),
 	"select_gpu":         step.Paste("config", "instance_group [ { count: 1 kind: KIND_GPU gpus: [ 1 ] } ]   # config.pbtxt"),
-	"close_other_apps":   step.Paste("text", "tritonserver loads all models of its folder; added to its command this loads one: `--model-control-mode=explicit --load-model=NAME` (the model's folder), once for each that you want."),
+	"close_other_apps":   step.Paste("text", "tritonserver loads all models in its folder. To load only some, add `--model-control-mode=explicit` and `--load-model=NAME` (the model's folder) for each."),
 	"kill_stale_process": step.Paste("shell", "nvidia-smi   # an earlier server, and every further instance (instance_group), holds the weights once more"),
 }
 

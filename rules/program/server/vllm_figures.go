@@ -147,7 +147,7 @@ func heavyForShare(c *ledger.Case) bool {
 // what is free.
 var lighterShare = cause.Cure{
 	Fix: "use_lower_quant", Title: "To share the card, load smaller weights as well", If: heavyForShare,
-	Told: "A share of {low} ({low_gib}) holds {lighter} only: {heavy}.", Cost: "slight loss of quality",
+	Told: "Only {lighter} fits in a share of {low} ({low_gib}): {heavy}.", Cost: "slight loss of quality",
 }
 
 // shareFigures are the share as it is and as a smaller one would be.
@@ -155,8 +155,8 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
 	low := vllmShare.lowered(c)
 	out["low"], out["off"], out["from"] = launch.Share(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
-	out["a_share"] = fmt.Sprintf("%g%s", now, map[bool]string{false: " unless set"}[stated])
-	out["own"] = "if you set a share of your own, subtract " + out["off"] + " from it"
+	out["a_share"] = fmt.Sprintf("%g%s", now, map[bool]string{false: " by default"}[stated])
+	out["own"] = "if you set your own value, subtract " + out["off"] + " from it"
 	if stated {
 		delete(out, "own")
 		out["share"], out["from"] = fmt.Sprintf("%g", now), fmt.Sprintf("%g", now)

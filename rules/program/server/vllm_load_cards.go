@@ -83,7 +83,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "At start vLLM reserves buffers for LoRA adapters beside the weights: `max_loras` times `max_lora_rank` in all layers, however small your adapters are.",
 		Not:      "Smaller adapters alone: the buffers have the size of `--max-lora-rank`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Lower `--max-loras` and `--max-lora-rank`", Told: "The rank must be that of your largest adapter (`r` in its adapter_config.json). The smallest values, which are also the defaults:", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
+			{Fix: "lower_parallel", Title: "Lower `--max-loras` and `--max-lora-rank`", Told: "The rank must be that of your largest adapter (`r` in its adapter_config.json). These are the defaults; rank 8 is smaller still:", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
 			vllm.Words("use_lower_quant", "Or load a smaller version of the base model", quantised, "slight loss of quality"),
 			{Fix: "lower_batch_size", Title: "If you use one adapter only, merge it", Told: "PEFT's `merge_and_unload()` adds it to the weights. Then start without `--enable-lora`.", Cost: "no switching between adapters"},
 		},
@@ -176,7 +176,7 @@ func loadFigures(c *ledger.Case) map[string]string {
 	if out["or_request"] = "or a request"; neverServed(c) {
 		out["or_request"] = ""
 	}
-	if out["trial_of"] = "`max_num_batched_tokens` (2,048 to 16,384 by default)"; vllm.WholePrompts(c) {
+	if out["trial_of"] = "`max_num_batched_tokens` tokens (2,048 to 16,384 by default)"; vllm.WholePrompts(c) {
 		out["trial_of"] = "a prompt of full length (`max_model_len`)"
 	}
 	if total := cardTotal(c); total > 4<<30 {

@@ -43,7 +43,7 @@ var Around = slices.Concat(refusedFirst, []cause.Card{refusedRoomy, indexer, tea
 		Not:      "A lower `--max-model-len` alone: the number of dummy requests stays the same.",
 		Cures: []cause.Cure{
 			Flags("lower_max_num_seqs", "Lower `max_num_seqs`", "The results stay the same; requests beyond the limit wait. {where}", "fewer requests at a time", Option("max_num_seqs", "32"), Option("max_num_batched_tokens", "8192")),
-			Flags("lower_gpu_memory_utilization", "Or lower `gpu_memory_utilization`", "By 0.1. An embedding model needs little or no KV cache, so this usually costs nothing.", "a smaller KV cache", Option("gpu_memory_utilization", "0.8")),
+			Flags("lower_gpu_memory_utilization", "Or lower `gpu_memory_utilization`", "By 0.1. This helps if `GPU KV cache size` stands above the error; an embedding model needs little or no KV cache.", "a smaller KV cache", Option("gpu_memory_utilization", "0.8")),
 			{Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py"},

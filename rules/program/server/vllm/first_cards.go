@@ -28,7 +28,7 @@ var FirstNone = cause.Card{
 // firstFigures are the share of the card, 0.9 in these releases, and the weights by
 // the model's name.
 func firstFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"share": "0.9 unless set", "named": ""}
+	out := map[string]string{"share": "0.9 by default", "named": ""}
 	if s, ok := c.Setting("gpu_memory_utilization"); ok {
 		out["share"] = s.Value
 	} else if u := c.F().Utilization; u != nil {
