@@ -219,7 +219,7 @@ var lmdeployCacheCards = []cause.Card{
 	{
 		ID: "lmdeploy/turbomind-weights", Kinds: []fact.Kind{fact.TurboMind}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" }, Figures: lmdeploySet,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of GPU memory while loading the weights",
+		Headline: "ran out of GPU memory for the weights",
 		Means:    "`memory_utils.cu` is where TurboMind allocates its weights, before the KV cache. 16-bit weights take 2 GB per billion parameters, 4-bit ones about 0.6[[: here about {at16} or {at4}, divided by `tp`]]. The message names no size, so another program or a vision model on the GPU is possible too.",
 		Not:      "A lower `cache_max_entry_count` or `session_len`: they have no effect while weights load.[[ {bits}]]",
 		Cures: []cause.Cure{

@@ -80,7 +80,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		cause.If(stage.LoadingWeights, cause.None, "vLLM suggests this, but the share takes effect only after the weights are loaded."),
 		cause.If(stage.Profiling, cause.None, "The trial run comes before the KV cache: a smaller share gives it no more room."),
 		cause.If(ledger.ShareTooSmall, cause.None, "It makes the KV cache even smaller."),
-		cause.If(when.Not(startRefused), cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Lower that size by {reserve} instead."),
+		cause.If(when.Not(startRefused), cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Lower that value by {reserve} instead."),
 	),
 	"quantize_kv_cache": figures.Why(
 		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the CPU many versions refuse an FP8 cache."),
