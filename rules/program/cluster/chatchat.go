@@ -27,24 +27,24 @@ var Chatchat = program.Program{
 		{
 			ID: "langchain-chatchat/first", Kinds: fastchatCard, Said: []string{notLoaded}, Figures: chatchatFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "did not load the model: graphics memory ran out",
-			Means:    "The next line says that the model was not loaded[[: {mine} of {total} was its own when {asked} more was refused]]. At 16 bit a model takes 2 GB for each billion parameters: ChatGLM-6B, the default, 13 GB in use, at 8 bit 10 and at 4 bit 6. The embedding model is on the card as well.",
-			Not:      "The button that loads the same model again; allocator settings.",
+			Headline: "did not load the model: GPU memory ran out",
+			Means:    "At 16 bit a model takes 2 GB per billion parameters. ChatGLM-6B, the default, needs 13 GB; at 8 bit 10 GB and at 4 bit 6 GB. The embedding model is on the GPU too.",
+			Not:      "Loading the same model again with the button; PyTorch's allocator settings.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Choose a 4-bit model", Told: "In the tab 模型配置 `chatglm-6b-int4`, then 加载模型; or before the start in configs/model_config.py:", Kind: "config", Text: "LLM_MODEL = \"chatglm-6b-int4\"   # or chatglm2-6b-int4, where llm_model_dict has it", Cost: "slight loss of quality"},
+				{Fix: "use_lower_quant", Title: "Choose a 4-bit model", Told: "In the tab 模型配置 choose `chatglm-6b-int4`, then 加载模型. Or set it before the start in configs/model_config.py:", Kind: "config", Text: "LLM_MODEL = \"chatglm-6b-int4\"   # or chatglm2-6b-int4, where llm_model_dict has it", Cost: "slight loss of quality"},
 				chatchatSearch,
-				{Fix: "use_smaller_model", Title: "Or choose a smaller model", Told: "The list is `llm_model_dict` in the same file. Restart first: what was half loaded may stay on the card.", Cost: "quality"},
+				{Fix: "use_smaller_model", Title: "Or choose a smaller model", Told: "The list is `llm_model_dict` in the same file. Restart first: a half-loaded model may stay on the GPU.", Cost: "lower quality"},
 			},
 			Sources: []string{chatchatFirst, "ChatGLM-6B/README_en.md"},
 		},
 		{
 			ID: "langchain-chatchat/load", Kinds: fastchatCard, Said: []string{"Loading the model ["}, Unsaid: []string{"POST /worker_generate_stream", "POST /chat/"}, Figures: chatchatFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "did not load {model}[[: at 16 bit it does not fit on a card of {too_small}]]",
-			Means:    "Its worker (FastChat's) was loading {model}, at 16 bit unless set: 2 GB for each billion parameters[[, here about {at16}]].[[ {asked} more was refused.]] The embedding model takes about 1 GiB beside it, if it is on the same card.",
-			Not:      "A smaller batch, or a shorter conversation: no question has been asked yet.",
+			Headline: "did not load {model}[[: at 16 bit it does not fit in {too_small}]]",
+			Means:    "It was loading {model}, by default at 16 bit: 2 GB per billion parameters[[, here about {at16}]]. The embedding model takes about 1 GiB more if it is on the same GPU.",
+			Not:      "A smaller batch or a shorter conversation: you have not asked anything yet.",
 			Cures: []cause.Cure{
-				{Fix: "kill_stale_process", Title: "Check what else is on the card", If: chatchatFits, Told: "By its name the model should fit: an earlier start, or a second model in `LLM_MODELS`, all of which are loaded.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+				{Fix: "kill_stale_process", Title: "Check what else is on the GPU", If: chatchatFits, Told: "By its name the model should fit. Look for an earlier start, or a second model in `LLM_MODELS`: all of them are loaded.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 				chatchatFourBit, chatchatSplit,
 				chatchatEight, chatchatSearch,
 			},
@@ -53,8 +53,8 @@ var Chatchat = program.Program{
 		{
 			ID: "langchain-chatchat/use", Kinds: fastchatCard,
 			Cause: cause.ContextTooLong, Weight: cause.Good, Figures: chatchatFigures,
-			Headline: "ran out of graphics memory",
-			Means:    "On the card are the model at 16 bit unless set (2 GB for each billion parameters), the embedding model, and for each question its documents, the history and the answer.[[ {mine} of {total} was its own.]] If it fails before the first question, the model is too large.",
+			Headline: "ran out of GPU memory",
+			Means:    "The GPU holds the model (2 GB per billion parameters at 16 bit, the default), the embedding model, and for each question its documents, the history and the answer. If it fails before the first question, the model is too large.",
 			Cures:    []cause.Cure{chatchatShort, chatchatFourBit, chatchatSearch, chatchatSplit},
 			Sources:  []string{chatchatModels, chatchatWorkers},
 		},
@@ -63,11 +63,11 @@ var Chatchat = program.Program{
 
 // How its settings are changed: files that are read at the start.
 var (
-	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "About 0.6 GB for each billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
-	chatchatEight   = cause.Cure{Fix: "load_in_8bit", Title: "Or load it in 8 bit", Cost: "slower", Told: "Half of 16 bit. In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`:", Kind: "config", Text: "\"load_8bit\": True,"}
-	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two cards", Cost: "needs a second card", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"` (20 GiB is for cards of 24):", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"20GiB\","}
-	chatchatSearch  = cause.Cure{Fix: "cpu_offload", Title: "Move the embedding model to the CPU", Cost: "slower search", Told: "In configs/model_config.py `EMBEDDING_DEVICE = \"cpu\"`: about 1 GiB of the card with the large ones. Alone it is not enough if the weights do not fit."}
-	chatchatShort   = cause.Cure{Fix: "lower_context", Title: "Ask with less history and fewer documents", Cost: "it sees less of them", Told: "A smaller `HISTORY_LEN` in configs/model_config.py, `VECTOR_SEARCH_TOP_K = 2` (in 0.2 in kb_config.py), or a new conversation."}
+	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "It needs about 0.6 GB per billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
+	chatchatEight   = cause.Cure{Fix: "load_in_8bit", Title: "Or load it in 8 bit", Cost: "slower", Told: "It needs half of 16 bit. In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`:", Kind: "config", Text: "\"load_8bit\": True,"}
+	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two GPUs", Cost: "needs a second GPU", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"` (20 GiB is for GPUs with 24 GB):", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"20GiB\","}
+	chatchatSearch  = cause.Cure{Fix: "cpu_offload", Title: "Move the embedding model to the CPU", Cost: "slower search", Told: "Set `EMBEDDING_DEVICE = \"cpu\"` in configs/model_config.py. That frees about 1 GiB with the large ones; alone it is not enough if the weights do not fit."}
+	chatchatShort   = cause.Cure{Fix: "lower_context", Title: "Ask with less history and fewer documents", Cost: "the model sees less", Told: "Lower `HISTORY_LEN` in configs/model_config.py, set `VECTOR_SEARCH_TOP_K = 2` (in 0.2 in kb_config.py), or start a new conversation."}
 )
 
 // chatchatFigures are the model's name, its weights at 16 bit, and the card where

@@ -23,7 +23,7 @@ var KServe = program.Program{
 	Steps: steps{
 		"multi_gpu":          step.Paste("config", "args: [\"--tensor-parallel-size=2\"]   # spec.predictor.model.args of the InferenceService\nresources:\n  limits: {nvidia.com/gpu: \"2\"}"),
 		"raise_memory_limit": step.Paste("config", "resources:   # spec.predictor.model of the InferenceService\n  requests: {memory: 48Gi}\n  limits: {memory: 48Gi}"),
-		"upgrade_version":    text("Take a newer kserve/huggingfaceserver image, or name one with a newer vLLM in the ServingRuntime."),
+		"upgrade_version":    text("Use a newer kserve/huggingfaceserver image, or set one with a newer vLLM in the ServingRuntime."),
 	},
 }
 
@@ -45,7 +45,7 @@ var NIM = program.Program{
 	Sources: program.Sources{"https://docs.nvidia.com/nim/large-language-models/latest/configuration.html": "NIM_KVCACHE_PERCENT NIM_MAX_MODEL_LEN NIM_MAX_NUM_SEQS NIM_MODEL_PROFILE"},
 	Steps: steps{
 		"use_lower_quant": text("Run `list-model-profiles` in the container and choose an FP8 or smaller profile that it calls compatible: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it)."),
-		"multi_gpu":       text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many cards."),
+		"multi_gpu":       text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many GPUs."),
 		"upgrade_version": text("Pull a newer tag of the same NIM from nvcr.io."),
 	},
 }
@@ -56,12 +56,12 @@ var GPUStack = program.Program{
 	Proofs:  []string{"gpustack/worker/", "gpustack/policies/", "gpustack.worker", "gpustack.policies", "gpustack/gpustack"},
 	Sources: program.Sources{"gpustack/docs/faq.md": "--gpu-memory-utilization --limit-mm-per-prompt --max-model-len", "llama-box/README.md": "--ctx-size --gpu-layers --cache-type-k", "vllm/engine/arg_utils.py": "--max-num-seqs --enforce-eager --max-num-batched-tokens"},
 	Steps: steps{
-		"lower_context":     text("Edit Model, Advanced, Backend Parameters: `--ctx-size=` (llama-box) with half of today's value (8192 unless set, so `--ctx-size=4096`)."),
+		"lower_context":     text("Edit Model, Advanced, Backend Parameters: `--ctx-size=` (llama-box) with half of your value (the default is 8192, so `--ctx-size=4096`)."),
 		"lower_resolution":  text("Edit Model, Advanced, Backend Parameters: `--limit-mm-per-prompt={\"image\": 1}`."),
-		"fewer_gpu_layers":  text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than today."),
+		"fewer_gpu_layers":  text("Edit Model, Advanced, Backend Parameters: `--gpu-layers=20`, or fewer than now."),
 		"quantize_kv_cache": text("Edit Model, Advanced, Backend Parameters: `--cache-type-k=q8_0` (llama-box)."),
-		"multi_gpu":         text("Edit Model, Scheduling, Manual: select two cards of one worker."),
-		"select_gpu":        text("Edit Model, Scheduling, Manual: select a card that the Resources page shows as free."),
+		"multi_gpu":         text("Edit Model, Scheduling, Manual: select two GPUs of one worker."),
+		"select_gpu":        text("Edit Model, Scheduling, Manual: select a GPU that the Resources page shows as free."),
 		"upgrade_version":   text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
 	},
 	Remedies: map[string][]cause.Remedy{

@@ -26,10 +26,10 @@ var FastChat = program.Program{
 	Hints:   []string{"NETWORK ERROR DUE TO HIGH TRAFFIC. PLEASE REGENERATE"}, // fastchat/constants.py; forks have it, too
 	Sources: program.Sources{"fastchat/model/model_adapter.py": "--awq-wbits --gptq-groupsize --cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
-		"use_lower_quant":              step.Paste("text", "Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
-		"cpu_offload":                  step.Paste("text", "Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system memory (Linux, one card)."),
-		"multi_gpu":                    step.Paste("text", "Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: the most of each card that weights may take; leave a few GiB for the cache."),
+		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. `vllm_worker` does not have it: use an AWQ model there."),
+		"use_lower_quant":              step.Paste("text", "Use a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
+		"cpu_offload":                  step.Paste("text", "Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system RAM (Linux, one GPU)."),
+		"multi_gpu":                    step.Paste("text", "Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: this limits the weights on each GPU; leave a few GiB for the KV cache."),
 		"lower_parallel":               step.Paste("text", "Start the worker with `--limit-worker-concurrency 1`: one request at a time."),
 		"lower_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.8`."),
 		"raise_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.95`."),
@@ -59,7 +59,7 @@ func fastchatWeights(c *ledger.Case) map[string]string {
 	if !ok || w <= 0 || w > ledger.SizeOf(c.F().Total) || ledger.Quantised(c) != "" {
 		return map[string]string{"at16": ""}
 	}
-	return map[string]string{"at16": "At 16 bit the weights are about " + units.Amount(w) + " of that; the cache is the rest."}
+	return map[string]string{"at16": "At 16 bit the weights are about " + units.Amount(w) + "; the rest is KV cache and working memory."}
 }
 
 // fastchatCards are FastChat's, whose workers run Transformers.
@@ -68,13 +68,13 @@ var fastchatCards = []cause.Card{
 	{
 		ID: "fastchat/ram", Kinds: killed, If: func(c *ledger.Case) bool { return c.Root(killed...) && c.In("fastchat") },
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was killed: most likely system memory (RAM) ran out",
-		Means:    "A 16-bit model takes 2 GB of RAM per billion parameters while it loads; with `--device cpu` it stays there at 32 bit: 30 GB for 7B, 60 for 13B. The kernel's log tells whether it was the kernel.",
-		Not:      "`--max-gpu-memory`: it limits the card.",
+		Headline: "was killed: most likely system RAM ran out",
+		Means:    "A 16-bit model takes 2 GB of system RAM per billion parameters while it loads. With `--device cpu` it stays there at 32 bit: 30 GB for 7B, 60 GB for 13B.",
+		Not:      "`--max-gpu-memory`: it limits only GPU memory.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "About half, also on the processor: each layer is made smaller as it is read.", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "On a processor llama.cpp with a Q4_K_M file needs about 0.6 GB per billion parameters and is faster.", Cost: "some quality"},
-			{Fix: "add_swap", Title: "Or add swap for the load", Cost: "disk, and slow"},
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "It needs about half, on the CPU too: each layer is made smaller as it is read.", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
+			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "On a CPU, llama.cpp with a Q4_K_M file needs about 0.6 GB per billion parameters and is faster.", Cost: "lower quality"},
+			{Fix: "add_swap", Title: "Or add swap space while it loads", Cost: "disk, and slow"},
 			{Fix: "raise_memory_limit", Title: "Check the kernel's log", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4", Cost: "free"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat#cpu-only", "https://github.com/lm-sys/FastChat/blob/main/fastchat/model/compression.py"},
@@ -82,38 +82,38 @@ var fastchatCards = []cause.Card{
 	{
 		ID: "fastchat/cli", Kinds: fastchatCard, Said: []string{"fastchat.serve.cli", "fastchat/serve/cli.py"}, If: when.All(ledger.FillsAlone, when.Not(when.In("load"))), Figures: fastchatShare,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: {mine} of {total} is its own",
-		Means:    "The model is loaded at 16 bit unless told otherwise, 2 GB per billion parameters: 14 GB for 7B, 26 for 13B, and a conversation needs 1 GB and more on top. With `--num-gpus 2` FastChat fills the first card to 85 % before it uses the second.",
-		Not:      "Allocator settings: the memory is in use, not in pieces.",
+		Headline: "ran out of GPU memory: {mine} of {total} is its own",
+		Means:    "FastChat loads the model at 16 bit by default, 2 GB per billion parameters: 14 GB for 7B, 26 GB for 13B. A conversation needs 1 GB and more on top. With `--num-gpus 2` it fills the first GPU to 85 % before it uses the second.",
+		Not:      "PyTorch's allocator settings: the memory is in use.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "7B is then 7 GB. On one card also `--cpu-offloading`, if that is still too much (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "multi_gpu", Title: "Or spread it evenly over two cards", Told: "The second option limits the weights on each card, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs a second card"},
-			{Fix: "lower_context", Title: "Or start a new conversation", Told: "If it failed after some turns: the cache of a long one has grown. `!!reset` clears it.", Cost: "its history"},
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "A 7B model is then 7 GB. If that is still too much on one GPU, add `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
+			{Fix: "multi_gpu", Title: "Or spread it evenly over two GPUs", Told: "The second option limits the weights on each GPU, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs a second GPU"},
+			{Fix: "lower_context", Title: "Or start a new conversation", Told: "If it failed after some turns, the KV cache of the conversation has grown. `!!reset` clears it.", Cost: "the history is lost"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/cli.py"},
 	},
 	{
 		ID: "fastchat/load", Kinds: fastchatCard, Phases: []string{"load"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not load: the weights do not fit on the card",
-		Means:    "Unless told otherwise the worker loads the model at 16 bit, 2 GB per billion parameters: 14 GB for 7B, 26 for 13B.[[ {mine} of {total} was its own when {asked} more was refused.]]",
+		Headline: "did not load: the weights do not fit in GPU memory",
+		Means:    "FastChat loads the model at 16 bit by default, 2 GB per billion parameters: 14 GB for 7B, 26 GB for 13B.",
 		Not:      "A smaller `max_new_tokens` or fewer users: it failed while loading.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "About half. Added to `fastchat.serve.cli` or `model_worker`; if that is still too much, also `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "multi_gpu", Title: "Split it over two cards", Told: "The second number limits the weights on each card; leave 4 GB free for the KV cache (20 GiB is for cards of 24):", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory 20GiB", Cost: "needs a second card"},
-			{Fix: "use_smaller_model", Title: "Or use a smaller or 4-bit model", Told: "GPTQ with `--gptq-wbits 4 --gptq-groupsize 128`, AWQ with `--awq-wbits 4`: about a quarter of 16 bit."},
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "It needs about half. Add to `fastchat.serve.cli` or `model_worker`; if that is still too much, also `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
+			{Fix: "multi_gpu", Title: "Split it over two GPUs", Told: "The number limits the weights on each GPU; leave 4 GB free for the KV cache (20 GiB is for GPUs with 24 GB):", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory 20GiB", Cost: "needs a second GPU"},
+			{Fix: "use_smaller_model", Title: "Or use a smaller or 4-bit model", Told: "Use GPTQ with `--gptq-wbits 4 --gptq-groupsize 128`, or AWQ with `--awq-wbits 4`: about a quarter of 16 bit."},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat#not-enough-memory"},
 	},
 	{
 		ID: "fastchat/request", Kinds: fastchatCard,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, most likely on a request",
-		Means:    "A FastChat worker keeps a KV cache for each conversation that is being answered, and it grows with every token; no fixed pool makes other requests wait.[[ {mine} of {total} was its own when {asked} was refused.]][[ {at16}]]", Figures: fastchatWeights,
+		Headline: "ran out of GPU memory, most likely on a request",
+		Means:    "A FastChat worker keeps a KV cache for each running conversation. It grows with every token, and nothing limits it.[[ {at16}]]", Figures: fastchatWeights,
 		Cures: []cause.Cure{
-			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "Half of the weights leaves more for the cache. Added to the worker, which has to start anew anyway:", Kind: "config", Text: "--load-8bit", Cost: "slower"},
-			{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_tokens` (`max_new_tokens`) in the client and start a new conversation; or use `vllm_worker`, which has a fixed pool."},
-			{Fix: "lower_parallel", Title: "With several users: one request at a time", Told: "Five are answered together unless set. Added to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "That halves the weights and leaves more for the KV cache. Add it to the worker, which has to be restarted anyway:", Kind: "config", Text: "--load-8bit", Cost: "slower"},
+			{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_tokens` (`max_new_tokens`) in the client and start a new conversation. Or use `vllm_worker`, whose KV cache has a fixed size."},
+			{Fix: "lower_parallel", Title: "With several users, answer one request at a time", Told: "By default five are answered together. Add to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
 	},
@@ -123,12 +123,12 @@ var fastchatCards = []cause.Card{
 var fastchatTrain = cause.Card{
 	ID: "fastchat/train", Kinds: fastchatCard, Said: []string{"fastchat/train/"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory in training",
-	Means:    "Full training needs about 16 bytes per parameter for weights, gradients and optimizer state, divided by the cards with FSDP or ZeRO-3: 112 GB for 7 billion. Activations of a batch come on top.[[ {mine} of {total} was in use when {asked} was refused.]]",
+	Headline: "ran out of GPU memory in training",
+	Means:    "Full training needs about 16 bytes per parameter for weights, gradients and optimizer state: 112 GB for 7 billion, divided among the GPUs with FSDP or ZeRO-3. The activations of a batch come on top.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Shrink a step first", Told: "The same result with more accumulation. In place of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
-		{Fix: "use_lora", Title: "Or train with LoRA at 4 bit", Told: "`fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`: a 7B model then fits in 16 to 24 GB.", Cost: "the full weights stay as they are"},
-		{Fix: "shard_training", Title: "Or shard it over the cards", Told: "`--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size first", Told: "More gradient accumulation gives the same result. Instead of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
+		{Fix: "use_lora", Title: "Or train with LoRA at 4 bit", Told: "Use `fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`. A 7B model then fits in 16 to 24 GB.", Cost: "trains an adapter, not the full weights"},
+		{Fix: "shard_training", Title: "Or shard it over the GPUs", Told: "Use `--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
 	},
 	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train_lora.py", "https://github.com/lm-sys/FastChat/blob/main/docs/training.md"},
 }

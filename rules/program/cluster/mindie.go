@@ -14,13 +14,13 @@ var MindIE = program.Program{
 	Cards: []cause.Card{{
 		ID: "mindie/warmup", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"multimodal model inference out of memory"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "did not start: its trial batch left too little of the NPU free",
-		Means:    "MindIE runs the largest prompt that config.json allows, with images, and then checks what is free. With `maxInputTokenLen` above 4096 it wants 26 GiB, up to 4096 18 GiB (on NPUs of 60 GiB and more). Less was left beside the weights.",
+		Headline: "did not start: its trial batch left too little NPU memory free",
+		Means:    "MindIE tries the largest prompt that config.json allows, with images, and then checks what is free. It needs 26 GiB with `maxInputTokenLen` above 4096, otherwise 18 GiB (on NPUs with 60 GiB and more). Less was left beside the weights.",
 		Not:      "A larger `npuMemSize`: the KV cache comes from what is left.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_batched_tokens", Title: "Lower `maxPrefillTokens` and `maxInputTokenLen`", Told: "In config.json of mindie-service: the first under `ScheduleConfig`, the second under `ModelDeployConfig`. 4096 also lowers what must stay free to 18 GiB:", Kind: "config", Text: "\"maxInputTokenLen\" : 4096,\n\"maxPrefillTokens\" : 4096,", Cost: "longer prompts are refused"},
-			{Fix: "multi_gpu", Title: "Or split the model over more NPUs", Told: "Each then holds less of the weights: `worldSize` under `ModelConfig`, and as many numbers in `npuDeviceIds`.", Cost: "needs the cards"},
-			{Fix: "use_lower_quant", Title: "Or serve an 8-bit checkpoint (W8A8)", Told: "Half of 16 bit, where there is one for this model.", Cost: "slight loss of quality"},
+			{Fix: "lower_max_batched_tokens", Title: "Lower `maxPrefillTokens` and `maxInputTokenLen`", Told: "In config.json of mindie-service: the first under `ScheduleConfig`, the second under `ModelDeployConfig`. With 4096 only 18 GiB must stay free:", Kind: "config", Text: "\"maxInputTokenLen\" : 4096,\n\"maxPrefillTokens\" : 4096,", Cost: "longer prompts are refused"},
+			{Fix: "multi_gpu", Title: "Or split the model over more NPUs", Told: "Raise `worldSize` under `ModelConfig`, and list as many numbers in `npuDeviceIds`. Each NPU then holds less of the weights.", Cost: "needs more NPUs"},
+			{Fix: "use_lower_quant", Title: "Or serve an 8-bit checkpoint (W8A8)", Told: "It needs half of 16 bit, if there is one for this model.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{"MindIE-LLM/mindie_llm/text_generator/utils/npu_mem_tool.py"},
 	}},

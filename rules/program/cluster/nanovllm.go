@@ -29,12 +29,12 @@ var NanoVLLM = program.Program{
 	Cards: []cause.Card{{
 		ID: "nano-vllm/prefill", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"prefill", "layer.mlp(", "self.gate_up_proj(", "self.mlp("}, Figures: promptFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a layer of the prefill",
-		Means:    "A layer computes all tokens of the step at once. Its widest tensor is gate and up of the MLP together: tokens x 2 x MLP width x 2 bytes. {asked} is about {tokens} tokens in a model of 8 billion parameters (MLP width 14,336).[[ {mine} of {total} was in use.]]",
+		Headline: "ran out of GPU memory while computing a prompt",
+		Means:    "A layer computes all prompt tokens of a step at once. The largest part is the MLP: {asked} is about {tokens} tokens in a model of 8 billion parameters (tokens x 2 x 14,336 x 2 bytes).",
 		Cures: []cause.Cure{
-			{Fix: "chunked_prefill", Title: "Compute the MLP in pieces of the prompt", Told: "Each token goes through the MLP by itself, so the result is the same. 8,192 tokens take about 0.44 GiB in such a model. In nanovllm/models:", Cost: "hardly slower", Own: true},
-			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_num_batched_tokens`", Told: "Longer prompts are then refused or read in several steps, depending on the version:", Cost: "shorter prompts", Own: true},
-			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "nano-vllm itself loads no quantised checkpoints.", Cost: "lower quality"},
+			{Fix: "chunked_prefill", Title: "Compute the MLP in parts of the prompt", Told: "The result is the same. 8,192 tokens then take about 0.44 GiB in such a model. In nanovllm/models:", Cost: "hardly slower", Own: true},
+			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_num_batched_tokens`", Told: "Depending on the version, longer prompts are then refused or read in several steps:", Cost: "shorter prompts", Own: true},
+			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "nano-vllm itself does not load quantised checkpoints.", Cost: "lower quality"},
 		},
 		Sources: []string{"nanovllm/config.py", "nanovllm/engine/model_runner.py", "nanovllm/models/qwen3.py"},
 	}},

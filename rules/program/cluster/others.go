@@ -35,7 +35,7 @@ var Exo = program.Program{
 		"use_lower_quant":   text("Choose the 4-bit version of the model in the dashboard: names with `4bit`."),
 		"use_smaller_model": text("Choose a smaller model in the dashboard; it shows what each needs and what the machines have free."),
 		"multi_gpu":         text("Start exo on one more machine in the same network: the model is divided by free memory."),
-		"lower_context":     text("Start a new chat: the cache of a long one grows on every machine."),
+		"lower_context":     text("Start a new chat: the KV cache of a long one grows on every machine."),
 		"upgrade_version":   text("`git pull` in exo's folder on every machine, so that all run the same version."),
 	},
 	Remedies: map[string][]cause.Remedy{
@@ -49,8 +49,8 @@ var Petals = program.Program{
 	Proofs:  []string{"petals/server/", "petals/client/", "petals.server", "petals.cli."},
 	Sources: program.Sources{"petals/src/petals/cli/run_server.py": "--attn_cache_tokens --num_blocks --quant_type"},
 	Steps: steps{
-		"fewer_gpu_layers": text("Start the server with `--num_blocks 4`: fewer blocks of the model on this card."),
-		"lower_context":    text("Start the server with `--attn_cache_tokens 4096`: a smaller cache for all clients together."),
+		"fewer_gpu_layers": text("Start the server with `--num_blocks 4`: fewer blocks of the model on this GPU."),
+		"lower_context":    text("Start the server with `--attn_cache_tokens 4096`: a smaller KV cache for all clients together."),
 		"use_lower_quant":  text("Start the server with `--quant_type nf4`."),
 		"upgrade_version":  step.Paste("shell", "pip install -U git+https://github.com/bigscience-workshop/petals"),
 	},
@@ -65,15 +65,15 @@ var RKLLM = program.Program{
 	Name: "rkllm", Shown: "RKLLM", Work: "text-inference", Edits: "code", Language: "cpp",
 	Proofs: []string{"rkllm:", "rkllm-runtime", "librkllmrt", "rkllm_init", "rkllm_api_demo"},
 	Steps: steps{
-		"lower_context":     text("Set `max_context_len` lower in the parameters for `rkllm_init` (in the demo its third argument); it must not exceed what the model was converted for."),
-		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so take a smaller model there."),
-		"use_smaller_model": text("Take a smaller model: the board's RAM holds weights, cache and system together; w8a8 needs more than 1 GB per billion parameters."),
-		"upgrade_version":   text("Take the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
+		"lower_context":     text("Set it in the parameters for `rkllm_init` (in the demo the third argument). It must not exceed what the model was converted for."),
+		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so use a smaller model there."),
+		"use_smaller_model": text("With w8a8 a model needs more than 1 GB per billion parameters, and the board's RAM also holds the KV cache and the system."),
+		"upgrade_version":   text("Use the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
 	},
 	Cards: []cause.Card{{
 		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},
-		Cause: cause.HostMemory, Weight: cause.Good, Headline: "was refused memory while it loaded the model",
-		Means: "The NPU has no memory of its own: weights, KV cache and system share the board's RAM. The size in the message is no help. Either RAM was full (check with `free -h` just before the start), or model file and runtime do not match in version or chip.",
+		Cause: cause.HostMemory, Weight: cause.Good, Headline: "could not get memory while loading the model",
+		Means: "The NPU has no memory of its own: weights, KV cache and system share the board's RAM. Either RAM was full (check `free -h` just before the start), or the model file does not match the runtime's version or the chip. Ignore the size in the message.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower `max_context_len`", Cost: "shorter conversations"},
 			{Fix: "use_smaller_model", Title: "Or use a smaller model", Cost: "lower quality"},
@@ -91,13 +91,13 @@ var RKLLM = program.Program{
 var liteLLMCards = []cause.Card{{
 	ID: "litellm/behind", Said: []string{"litellm.InternalServerError", "litellm.APIConnectionError", "litellm.ServiceUnavailableError", "litellm.BadRequestError", "Received Model Group="},
 	Cause: cause.Unknown, Weight: cause.Good,
-	Headline: "passed on an out-of-memory error of the server behind it",
-	Means:    "LiteLLM only passes the error on: the model server behind it ran out of memory, on its machine. That server's own log of the same minute shows why.",
-	Not:      "Restarting LiteLLM: the server behind it stays as full.",
+	Headline: "passed on an out-of-memory error from the server behind it",
+	Means:    "LiteLLM only passes the error on. The model server behind it ran out of memory, on its own machine. That server's log of the same minute shows why.",
+	Not:      "Restarting LiteLLM: the server behind it stays full.",
 	Cures: []cause.Cure{
-		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it says what was asked for.", Cost: "free"},
-		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
-		{Fix: "lower_context", Title: "Cap what a request may ask for", Told: "Also under `litellm_params`; for Ollama `num_ctx: 8192` beside it:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
+		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it shows what was asked for.", Cost: "free"},
+		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Put this under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
+		{Fix: "lower_context", Title: "Limit what a request may ask for", Told: "Also under `litellm_params`; for Ollama add `num_ctx: 8192`:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
 	},
 	Sources: []string{"https://github.com/BerriAI/litellm/blob/main/litellm/exceptions.py", "https://docs.litellm.ai/docs/proxy/configs"},
 }}

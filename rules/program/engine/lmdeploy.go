@@ -67,7 +67,7 @@ var MLC = program.Program{
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides --device"},
 	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {figures.First(cause.If(nil, cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.")).Of(fact.MLCBudget)},
+		cause.BudgetMisconfigured: {figures.First(cause.If(nil, cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the GPU allows, 0.85 by default.")).Of(fact.MLCBudget)},
 		cause.ModelTooLarge:       {figures.First(cause.If(nil, cause.Weak, "The weights take {weights} of the {limit} that may be used.")).Of(fact.MLCBudget)},
 	},
 	Remedies: map[string][]cause.Remedy{

@@ -11,7 +11,7 @@ import (
 )
 
 // sglangStored are weights that are small on disk already.
-var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, take smaller weights", Told: "An FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. `--quantization fp8` on a 16-bit one does not help the load.", Cost: "slight loss of quality"}
+var sglangStored = cause.Cure{Fix: "use_lower_quant", Title: "If it failed while loading, use smaller weights", Told: "Search the model's name with FP8, AWQ or GPTQ on huggingface.co. `--quantization fp8` with a 16-bit checkpoint does not help while loading.", Cost: "slight loss of quality"}
 
 // sglangBuilds: the pasted traceback ends where a default device is applied.
 func sglangBuilds(c *ledger.Case) bool {
@@ -23,14 +23,14 @@ func sglangBuilds(c *ledger.Case) bool {
 // and how large the weights are that are loaded first.
 func onlineQuant(c *ledger.Case) map[string]string {
 	if ao, ok := c.Setting("torchao_config"); ok && ao.Value != "" && ledger.Quantised(c) == "" {
-		out := map[string]string{"online": "`--torchao-config` cannot help here: it quantises once the 16-bit weights are loaded (except with `--load-format layered`)."}
+		out := map[string]string{"online": "`--torchao-config` cannot help here: it converts only after the 16-bit weights are loaded (except with `--load-format layered`)."}
 		if m := c.Model; m != nil && c.Total.Has() && 2*m.Parameters > c.Total.Bytes {
-			out["large"] = fmt.Sprintf("%.0f billion parameters at 16 bit are %s, on any number of cards together.", float64(m.Parameters)/1e9, units.Amount(2*m.Parameters))
+			out["large"] = fmt.Sprintf("%.0f billion parameters at 16 bit are %s in total.", float64(m.Parameters)/1e9, units.Amount(2*m.Parameters))
 		}
 		return out
 	}
 	if cards.Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
-		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads all layers of a 16-bit checkpoint at 16 bit and converts them to FP8 afterwards."}
+		return map[string]string{"online": "`--quantization fp8` cannot help here: SGLang first loads a 16-bit checkpoint at 16 bit and converts it afterwards."}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func sglangLoading(c *ledger.Case) bool { return sglangCard(c) && !c.Contains("p
 func sglangWeights(c *ledger.Case) map[string]string {
 	out := map[string]string{"before": "", "took": "", "floor": "", "now": "", "whole": ""}
 	f := c.F()
-	out["unset"] = "This is 0.05 above a usual default; if you set a share of your own, raise that by 0.05 at a time. Where CPU and GPU share one memory (DGX Spark, Jetson), leave the system 8 to 16 GB."
+	out["unset"] = "This is 0.05 above a usual default. If you set your own value, raise that by 0.05 at a time. Where CPU and GPU share memory (DGX Spark, Jetson), leave the system 8 to 16 GB."
 	if u, ok := shareSet(c); ok {
 		out["now"], out["unset"] = fmt.Sprintf("%g", u), ""
 	}
@@ -113,35 +113,35 @@ func sglangSpace(c *ledger.Case) map[string]string {
 }
 
 var (
-	sglangLess  = as("lower_mem_fraction", "Lower `--mem-fraction-static`", "", "a smaller KV pool")
+	sglangLess  = as("lower_mem_fraction", "Lower `--mem-fraction-static`", "", "a smaller KV cache")
 	sglangChunk = as("lower_max_batched_tokens", "Lower `--chunked-prefill-size`", "", "slower long prompts")
 	sglangFewer = as("lower_max_num_seqs", "Lower `--max-running-requests`", "", "others wait")
-	sglangQuant = as("use_lower_quant", "Load smaller weights", "", "slight loss of quality")
-	sglangSplit = as("multi_gpu", "Split it over more cards", "", "needs more cards")
-	sglangWho   = cause.Cure{Fix: "close_other_apps", Title: "Check what else is on the card", Told: "Another server, a trainer, or workers of an earlier start: end what is yours.", Kind: "shell", Text: look, Cost: "free"}
+	sglangQuant = as("use_lower_quant", "Load a smaller version of the model", "", "slight loss of quality")
+	sglangSplit = as("multi_gpu", "Split it over more GPUs", "", "needs more GPUs")
+	sglangWho   = cause.Cure{Fix: "close_other_apps", Title: "Check what else is on the GPU", Told: "It may be another server, a trainer, or processes of an earlier start: end what is yours.", Kind: "shell", Text: look, Cost: "free"}
 )
 
 // pageCures are what gets round tokens that are counted in pages.
 func pageCures(update cause.Cure, backends string) []cause.Cure {
 	return []cause.Cure{
 		update,
-		as("lower_max_num_seqs", "Until then lower `--max-running-requests`", "Each running request can need a page of its own. Add `--schedule-conservativeness 1.3`: SGLang then expects longer answers before it admits another request.", "others wait"),
+		as("lower_max_num_seqs", "Until then lower `--max-running-requests`", "Each running request can need its own page. Also add `--schedule-conservativeness 1.3`: SGLang then admits new requests later.", "others wait"),
 		{Fix: "lower_max_batched_tokens", Title: "Or set `--page-size 1`", Told: backends, Kind: "config", Text: "--page-size 1", Cost: "a little speed"},
 	}
 }
 
 // sglangBackends says which kernels work with pages of one token.
-const sglangBackends = "Where the attention backend allows it (FlashInfer and Triton do; FlashMLA wants 64, Cutlass MLA 128):"
+const sglangBackends = "FlashInfer and Triton allow this; FlashMLA needs 64, Cutlass MLA 128:"
 
-var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was fixed in April and again in June 2025 (pull requests 5081, 7397); if a later version still does it, report it with the `server_args` line and both numbers.", "a restart")
+var sglangUpdate = as("upgrade_version", "Update SGLang", "This was fixed in April and again in June 2025 (pull requests 5081, 7397). If a later version still does it, report it with the `server_args` line and both numbers.", "a restart")
 
 // sglangTokenCards are about the token pool and what SGLang counts itself.
 var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages-jax", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"sgl_jax/", "sgl_jax."}, If: sglangCounted(""), Figures: sglangPages,
-		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
-		Means:    "The token pool is full, not the TPU's memory. Each running request takes whole pages:[[ {there} tokens are {pages} tokens,]] so a step for more requests than free pages fails although tokens are free. The scheduler should have put requests back before; some versions count tokens instead of pages.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Headline: "refused {wanted} tokens although {there} are free, because it counts pages",
+		Means:    "The KV cache is full, not the TPU's memory. Each running request takes whole pages[[: {there} tokens are {pages} tokens]]. A step for more requests than free pages then fails. The scheduler should have paused requests before; some versions count tokens instead of pages.",
+		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: pageCures(cause.Cure{
 			Fix: "upgrade_version", Title: "Update sglang-jax", Told: "`git pull` in its folder and install it again; if the newest still does it, report it with both numbers and the page size.", Cost: "a restart",
 		}, "If the model runs with it:"),
@@ -149,66 +149,66 @@ var sglangTokenCards = []cause.Card{
 	},
 	{
 		ID: "sglang/pages-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted("Prefill"), Figures: sglangPages,
-		Headline: "refused {wanted} tokens of prompts although {there} are free: it counts pages",
-		Means:    "The token pool is full, not the card's memory. With `--page-size` above 1 every request takes whole pages:[[ {there} free tokens are {pages} tokens,]] and a batch of many short prompts can need more pages than that. The scheduler should have noticed; several versions count tokens instead of pages.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Headline: "refused {wanted} tokens of prompts although {there} are free, because it counts pages",
+		Means:    "The KV cache is full, not GPU memory itself. With `--page-size` above 1 every request takes whole pages[[: {there} free tokens are {pages} tokens]]. Many short prompts can need more pages than that. The scheduler should have noticed; several versions count tokens instead.",
+		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures:    pageCures(sglangUpdate, sglangBackends),
 		Sources:  []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/7353"}, Solved: 1,
 	},
 	{
 		ID: "sglang/pages", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted(""), Figures: sglangPages,
-		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
-		Means:    "The token pool is full, not the card's memory. A decode step needs one token for each running request, here {wanted}, and a request at the end of its page needs a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have put requests back into the queue before; some versions count wrongly.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Headline: "refused {wanted} tokens although {there} are free, because it counts pages",
+		Means:    "The KV cache is full, not GPU memory itself. A step usually needs one more token per running request, here {wanted}, and requests at the end of a page need a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have paused requests before; some versions count wrongly.",
+		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; if a later version still does it, report it with the `server_args` line and both numbers.", "a restart"),
 			sglangBackends),
 		Sources: []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
 	},
 	{
 		ID: "sglang/tokens-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: func(c *ledger.Case) bool { return strings.Contains(c.Failure.Message, "Prefill") }, Figures: sglangPages,
-		Headline: "found no room for a prompt in its token pool",
-		Means:    "A chunk of prompts needed tokens of the KV pool and did not get them. Compare the two numbers below the error. If more is \"available\" than was tried, SGLang's accounting is wrong: the scheduler should have kept the prompt waiting. If less is, the pool is too small for this load.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Headline: "had no room for a prompt in its KV cache",
+		Means:    "Compare the two numbers below the error. If more tokens are \"available\" than were tried, SGLang counts wrongly: it should have let the prompt wait. If fewer are available, the KV cache is too small for this load.",
+		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "If more is available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
-			as("lower_max_num_seqs", "Until then, and if less is, lower `--max-running-requests`", "Add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
-			as("lower_max_batched_tokens", "Or lower `--chunked-prefill-size`", "A prompt then takes its tokens in smaller parts.", "slower long prompts"),
-			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "If `nvidia-smi` shows a few GB free while it serves.", "less for graphs and requests"),
+			as("lower_max_num_seqs", "Until then, or if less is available, lower `--max-running-requests`", "Also add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("lower_max_batched_tokens", "Or lower `--chunked-prefill-size`", "A prompt then needs fewer tokens at a time.", "slower long prompts"),
+			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "Only if `nvidia-smi` shows a few GB free while it serves.", "less for CUDA graphs and requests"),
 		},
 		Sources: []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/34676", sglangTuning},
 	},
 	{
 		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of its token pool",
-		Means:    "The pool of KV tokens had no room for the next step of the running requests[[: {wanted} wanted, {there} left]]. The card itself need not be full. SGLang admits requests by an estimate of how long answers get; usually that estimate was too short for this load.",
-		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Headline: "ran out of room in its KV cache",
+		Means:    "The KV cache had no room for the next step of the running requests[[: {wanted} tokens wanted, {there} left]]. GPU memory itself need not be full. SGLang estimates how long answers get before it admits a request, and that was probably too low.",
+		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Lower `--max-running-requests`", "Add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
-			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "If `nvidia-smi` shows a few GB free while it serves.", "less for graphs and requests"),
-			as("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens fit in the same pool.", "a little quality"),
+			as("lower_max_num_seqs", "Lower `--max-running-requests`", "Also add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "Only if `nvidia-smi` shows a few GB free while it serves.", "less for CUDA graphs and requests"),
+			as("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens fit.", "a little quality"),
 		},
 		Sources: []string{sglangTuning},
 	},
 	{
 		ID: "sglang/slots", Kinds: []fact.Kind{fact.SGLangSlots},
 		Headline: "ran out of request slots, not of memory",
-		Means:    "The table of running requests has `--max-running-requests` slots, and a batch needed more than were free. No memory was refused. The scheduler should prevent this; some versions lose slots (with speculative decoding, pipeline parallelism or disaggregated prefill) or count too many.",
+		Means:    "There are `--max-running-requests` slots for running requests, and a batch needed more than were free. The scheduler should prevent this. Some versions lose slots (with speculative decoding, pipeline parallelism or disaggregated prefill).",
 		Not:      "`--mem-fraction-static` or smaller weights: no memory was refused.",
 		Cures: []cause.Cure{
 			as("lower_max_num_seqs", "Lower `--max-running-requests`, as the message says", "The scheduler then stays away from the last slots.", "others wait"),
-			as("upgrade_version", "Update SGLang", "If it comes back after some hours, slots are lost: report it with the `server_args` line.", "a restart"),
-			{Fix: "restart_session", Title: "Until then check for lost slots, and restart", Told: "Slots are lost if `#running-req` in the last `Decode batch` lines is far below `--max-running-requests`. A restart brings them back. As a test turn off speculative decoding.", Cost: "running requests end"},
+			as("upgrade_version", "Update SGLang", "If it comes back after some hours, slots are being lost: report it with the `server_args` line.", "a restart"),
+			{Fix: "restart_session", Title: "Until then, check for lost slots and restart", Told: "Slots are lost if `#running-req` in the last `Decode batch` lines is far below `--max-running-requests`. A restart brings them back.", Cost: "running requests end"},
 		},
 		Sources: []string{sglangCode + "mem_cache/memory_pool.py", sglangThread + "issues/10408"},
 	},
 	{
 		ID: "sglang/workspace", Kinds: []fact.Kind{fact.FlashInferWorkspace}, Figures: sglangSpace,
 		Headline: "needed more than FlashInfer's workspace holds",
-		Means:    "FlashInfer works in a buffer of fixed size, 384 MiB unless set (512 for some models). This batch needed {asked} of it in one part. The card need not be full; the buffer is too small for the batch.",
-		Not:      "Smaller weights or a smaller KV pool: the buffer keeps its size.",
+		Means:    "FlashInfer works in a buffer of fixed size, 384 MiB by default (512 for some models). This batch needed {asked}. The GPU itself need not be full.",
+		Not:      "Smaller weights or a smaller KV cache: the buffer keeps its size.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Enlarge FlashInfer's workspace", Told: "In bytes, before the start. Versions before late 2025 may not read it: update those.", Kind: "env", Text: "export SGLANG_FLASHINFER_WORKSPACE_SIZE={twice}", Cost: "that much of the card"},
+			{Fix: "upgrade_version", Title: "Make FlashInfer's workspace larger", Told: "In bytes; set it before the start. Update versions from before late 2025, which may not read it.", Kind: "env", Text: "export SGLANG_FLASHINFER_WORKSPACE_SIZE={twice}", Cost: "that much GPU memory"},
 			sglangChunk,
 			as("lower_max_num_seqs", "Or lower `--max-running-requests`", "", "others wait"),
 		},
@@ -220,13 +220,13 @@ var sglangTokenCards = []cause.Card{
 var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/floor", Kinds: []fact.Kind{fact.SGLangStatic}, If: func(c *ledger.Case) bool { return sglangWeights(c)["floor"] != "" }, Figures: sglangWeights,
-		Headline: "did not start: its weights leave nothing of the static share for the KV cache pool",
-		Means:    "The static share is for weights and KV cache pool together.[[ The weights took {took} of the {before} that was free before.]] They need {floor}, so the share must be higher[[; it is {now}]]. What it has above {floor} is the pool; what it leaves up to 1 is for CUDA graphs and requests.",
-		Not:      "A lower `--mem-fraction-static`: it makes this worse. A shorter context: the pool is sized by the share.",
+		Headline: "did not start: its weights leave nothing of the static share for the KV cache",
+		Means:    "`--mem-fraction-static` is the share of GPU memory for weights and KV cache together. The weights alone need {floor}, so it must be higher[[; it is {now}]].[[ They took {took} of the {before} that was free.]] CUDA graphs and requests use the rest up to 1.",
+		Not:      "A lower `--mem-fraction-static`: it makes this worse. A shorter context: the KV cache is sized by the share.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for graphs and requests"),
-			as("multi_gpu", "Split it over more cards", "If it then fails in graphs or requests, the weights are too large for one card.", "needs more cards"),
-			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for CUDA graphs and requests"),
+			as("multi_gpu", "Split it over more GPUs", "Do this if CUDA graphs or requests then fail: the weights are too large for one GPU.", "needs more GPUs"),
+			as("use_lower_quant", "Or load a smaller version of the model", "", "slight loss of quality"),
 		},
 		Later:   "If it then runs out while it captures CUDA graphs, set `--cuda-graph-max-bs 16`, not a lower share.",
 		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, sglangThread + "issues/7691"},
@@ -234,42 +234,42 @@ var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/static-low", Kinds: []fact.Kind{fact.SGLangStatic}, If: shareBelow(0.5), Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "did not start: a static share of {now} does not hold even the weights",
-		Means:    "The share is for weights and KV cache pool together, and {now} of a card is little: SGLang's own default is 0.8 to 0.9. You set it, or what starts SGLang did (GPUStack, verl and other trainers). SGLang does not use the rest of the card.",
-		Not:      "A shorter context, fewer requests or an 8-bit cache: they change the pool, not the weights. A lower share: it makes this worse.",
+		Headline: "did not start: a static share of {now} is too small even for the weights",
+		Means:    "`--mem-fraction-static` is the share of GPU memory for weights and KV cache together; SGLang's default is 0.8 to 0.9. You set {now}, or what starts SGLang did (GPUStack, verl and other trainers). SGLang does not use the rest.",
+		Not:      "A shorter context, fewer requests or an 8-bit cache: they do not shrink the weights. A lower share: it makes this worse.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "If the card is for SGLang alone, take the usual share", "Or leave the option out. If CUDA graphs then do not fit, lower it by 0.05.", "less for others on the card"),
-			{Fix: "lower_context", Title: "If the card is shared, compute the share", Ways: []cause.Way{
+			as("raise_mem_fraction", "If SGLang has the GPU alone, use the usual share", "Or leave the option out. If CUDA graphs then do not fit, lower it by 0.05.", "less for other programs"),
+			{Fix: "lower_context", Title: "If the GPU is shared, compute the share", Ways: []cause.Way{
 				{For: "Share", Text: "at least (weights + cache) / free memory before the load. 8 billion parameters at 16 bit are 16 GB; with 8 GB of cache that is 0.3 of an 80 GB card"},
 				{For: "GPUStack", Text: "Edit Model, Advanced, Backend Parameters: `--mem-fraction-static=0.85`"},
 				{For: "verl", Text: "`actor_rollout_ref.rollout.gpu_memory_utilization`"},
-			}, Cost: "less for others on the card"},
-			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
+			}, Cost: "less for other programs"},
+			as("use_lower_quant", "Or load a smaller version of the model", "", "slight loss of quality"),
 		},
 		Sources: []string{sglangTuning, "sglang/python/sglang/srt/server_args.py", "https://docs.gpustack.ai/latest/user-guide/inference-backend-management/"},
 	},
 	{
 		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely,
-		Headline: "did not start: nothing is left of the static share for the KV cache pool",
-		Means:    "The static share[[ ({now})]] is for weights and KV cache pool together, and after the weights nothing of it is left. The line `Load weight end ... avail mem` tells more: if hardly any memory is left there, the weights are too large for the card; if several GB are, the share is too small. Another program on the card has the same effect.",
+		Headline: "did not start: nothing of the static share is left for the KV cache",
+		Means:    "`--mem-fraction-static`[[ ({now})]] is the share of GPU memory for weights and KV cache together, and the weights used all of it. Look at `Load weight end ... avail mem`: if several GB are left there, raise the share. If almost nothing is left, the weights are too large or another program uses the GPU.",
 		Not:      "A lower `--mem-fraction-static`: it makes this worse.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "[[{unset}]]", "less for graphs and requests"),
-			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
-			as("multi_gpu", "Or split it over more cards", "", "needs more cards"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "[[{unset}]]", "less for CUDA graphs and requests"),
+			as("use_lower_quant", "Or load a smaller version of the model", "", "slight loss of quality"),
+			as("multi_gpu", "Or split it over more GPUs", "", "needs more GPUs"),
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, "https://github.com/sgl-project/sglang-omni/pull/292"},
 	},
 	{
 		ID: "sglang/state", Kinds: []fact.Kind{fact.SGLangState},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
-		Headline: "did not start: no room for the states of a hybrid model",
-		Means:    "A hybrid model (with Mamba or linear attention) keeps a state of fixed size for each running request beside the KV cache pool. The static share leaves no room for the states of all requests that may run.",
+		Headline: "did not start: no GPU memory was left for the states of a hybrid model",
+		Means:    "A hybrid model (Mamba or linear attention) keeps a state of fixed size for each possible request, beside the KV cache. The static share has no room for that many.",
 		Not:      "`--context-length`: these states do not grow with it.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Lower `--max-running-requests`", "`--max-mamba-cache-size 64` beside it limits the states themselves.", "others wait"),
-			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for graphs and requests"),
+			as("lower_max_num_seqs", "Lower `--max-running-requests`", "`--max-mamba-cache-size 64` limits the states directly.", "others wait"),
+			as("raise_mem_fraction", "Raise `--mem-fraction-static`", "", "less for CUDA graphs and requests"),
 			sglangQuant,
 		},
 		Sources: []string{sglangCode + "mem_cache/memory_pool.py"},
@@ -277,31 +277,31 @@ var sglangStartCards = []cause.Card{
 	{
 		ID: "sglang/unbalanced", Kinds: []fact.Kind{fact.SGLangUnbalanced},
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "did not start: one card has much less free memory than the others",
-		Means:    "Before loading, SGLang compares the free memory of the cards; one has less than nine tenths of the others. Something is on it, often a worker of an earlier start, or that card is smaller.",
-		Not:      "`--mem-fraction-static`: the check comes before it is used.",
+		Headline: "did not start: one GPU has much less free memory than the others",
+		Means:    "Before loading, SGLang compares the free memory of the GPUs. One has less than nine tenths of the others. Something uses it, often a process of an earlier start, or that GPU is smaller.",
+		Not:      "`--mem-fraction-static`: this check comes first.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Find what is on that card and end it", Told: "End what is yours (`kill PID`). Before the start every card should be nearly empty.", Kind: "shell", Text: look, Cost: "free"},
-			as("select_gpu", "Or leave that card out", "", "fewer cards"),
-			{Fix: "lower_mem_fraction", Title: "If the cards differ in size, turn the check off", Told: "The smallest card then sets the pool of all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0", Cost: "a smaller pool"},
+			{Fix: "kill_stale_process", Title: "Find what uses that GPU and end it", Told: "End what is yours (`kill PID`). Before the start every GPU should be nearly empty.", Kind: "shell", Text: look, Cost: "free"},
+			as("select_gpu", "Or leave that GPU out", "", "fewer GPUs"),
+			{Fix: "lower_mem_fraction", Title: "If the GPUs differ in size, turn the check off", Told: "The smallest GPU then sets the size of the KV cache on all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0   # versions of 2025: SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner.py"},
 	},
 	{
 		ID: "sglang/load", Kinds: onCard, Phases: []string{"load"}, If: sglangLoading,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and KV cache and CUDA graphs are still to come.[[ {online}]]", Figures: onlineQuant,
-		Not:     "`--mem-fraction-static`, `--context-length`: neither has an effect while weights load.",
-		Cures:   []cause.Cure{sglangQuant, sglangSplit, where(cards.MostStays, as("cpu_offload", "Keep a part in system memory", "", "much slower"))},
+		Headline: "did not start: the weights do not fit in GPU memory",
+		Means:    "It failed while loading the weights. SGLang already holds {mine} of {total}, and KV cache and CUDA graphs still have to come.[[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static` or `--context-length`: they have no effect while weights load.",
+		Cures:   []cause.Cure{sglangQuant, sglangSplit, where(cards.MostStays, as("cpu_offload", "Keep a part in system RAM", "", "much slower"))},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
 	{
 		ID: "sglang/built", Kinds: onCard, Phases: []string{"unknown"}, If: sglangBuilds,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "most likely did not start: the weights do not fit on the card",
-		Means:    "The last frame lies in `torch/utils/_device.py`; SGLang builds the layers of a model that way. {mine} of {total} is its own by then.[[ {large}]][[ {online}]]", Figures: onlineQuant,
-		Not:     "`--mem-fraction-static`, `--context-length`, CUDA graphs: none has an effect while the model is built.",
+		Headline: "most likely did not start: the weights do not fit in GPU memory",
+		Means:    "SGLang was most likely still building the model: the traceback ends in `torch/utils/_device.py`. It already holds {mine} of {total}.[[ {large}]][[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static`, `--context-length`, CUDA graphs: they have no effect while the model is built.",
 		Cures:   []cause.Cure{sglangStored, sglangSplit},
 		Sources: []string{sglangCode + "model_loader/loader.py", sglangCode + "model_executor/model_runner.py"},
 	},
@@ -312,9 +312,9 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: CUDA graphs did not fit beside weights and KV cache pool",
-		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]], and CUDA graphs did not fit in the rest[[: {room} was free, {asked} was wanted]]. Graphs for 160 to 512 requests take some GB on each card; the largest batches are captured first.",
-		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
+		Headline: "did not start: CUDA graphs did not fit beside weights and KV cache",
+		Means:    "Weights and KV cache took the static share[[ ({mem_fraction_static})]], and CUDA graphs did not fit in the rest. Graphs for 160 to 512 requests need some GB on each GPU.",
+		Not:      "A higher `--mem-fraction-static`: it leaves less for the graphs.",
 		Cures: []cause.Cure{
 			sglangGraphs, sglangNoGraphs,
 			sglangLess, sglangQuant,
@@ -324,18 +324,18 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/pool", Kinds: onCard, Phases: []string{"kv_cache"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: the planned KV cache pool did not fit on the card",
-		Means:    "The pool is sized by the static share of what was free before the load. When it was allocated, less was free than planned[[: {room} for {asked}]]. Usual reasons: another process that grew meanwhile, other ranks on the same card, or a draft model or vision encoder beside the main model.",
-		Not:      "A shorter context: the pool is sized by the share.",
+		Headline: "did not start: the planned KV cache did not fit in GPU memory",
+		Means:    "SGLang sizes the KV cache by the static share of what was free before loading. When it allocated it, less was free than planned[[: {room} for {asked}]]. Usually another process grew meanwhile, two processes share the GPU, or a draft model or vision encoder is loaded too.",
+		Not:      "A shorter context: the KV cache is sized by the share.",
 		Cures:    []cause.Cure{sglangLess, sglangWho, sglangQuant},
 		Sources:  []string{sglangCode + "mem_cache/memory_pool.py"},
 	},
 	{
 		ID: "sglang/pictures", Kinds: onCard, Said: []string{"in get_image_feature", "in get_video_feature", "self.vision_tower(", "self.vision_model(", "in vision_eager_attention_forward", "managers/mm_utils.py"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it read an image",
-		Means:    "The traceback is in the model's vision encoder. It reads each image or clip whole, beside weights and KV cache pool: {asked} was needed, {room} was left. Its need grows with the size and number of images in one batch; the pool does not shrink for it.",
-		Not:      "A smaller `--chunked-prefill-size`: images are read before the prompt is cut into chunks.",
+		Headline: "ran out of GPU memory while reading an image",
+		Means:    "The vision encoder reads each image or video whole, beside weights and KV cache: it needed {asked}, and {room} was left. That grows with the size and number of images in one batch.",
+		Not:      "A smaller `--chunked-prefill-size`: images are read before the prompt is split into chunks.",
 		Cures: []cause.Cure{
 			where(farShort, sglangPixels), sglangLess, where(when.Not(farShort), sglangPixels), sglangFewer,
 		},
@@ -344,38 +344,38 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/prefill", Kinds: onCard, Said: []string{"in forward_extend"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory on a prompt",
-		Means:    "A chunk of prompts needed {asked} beside weights and KV cache pool, and {room} was left. The pool does not shrink, so a chunk must fit beside it. SGLang's guide recommends 5 to 8 GB free while serving (`available_gpu_mem` in its start lines).",
+		Headline: "ran out of GPU memory while reading a prompt",
+		Means:    "A chunk of prompts needed {asked}, and {room} was left beside weights and KV cache. The KV cache does not shrink, so a chunk must fit beside it. SGLang's guide recommends 5 to 8 GB free while serving (`available_gpu_mem` in the first lines).",
 		Cures:    []cause.Cure{sglangChunk, sglangLess, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
 	{
 		ID: "sglang/decode", Kinds: onCard, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory on a request",
-		Means:    "{asked} was needed beside weights, KV cache pool and CUDA graphs, and {room} was left. Those keep their size; what varies is the batch. For long prompts smaller chunks help, for many answers at once fewer requests; a smaller static share helps with both.",
+		Headline: "ran out of GPU memory on a request",
+		Means:    "{asked} was needed, and {room} was left beside weights, KV cache and CUDA graphs. A smaller static share helps in any case. With long prompts smaller chunks help too, with many users fewer requests at a time.",
 		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer},
 		Sources:  []string{sglangTuning},
 	},
 	{
 		ID: "sglang/beside", Kinds: onCard, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Contains("private pools") }),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory beside its static share",
-		Means:    "The message counts memory of CUDA graphs, so weights and KV cache pool were in place; what came after found {room} free. Of {total} SGLang holds {mine} itself, most of it by its static share.",
-		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer, as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
+		Headline: "ran out of GPU memory beside its static share",
+		Means:    "Weights, KV cache and CUDA graphs were in place; what came after found {room} free. Of {total} SGLang itself holds {mine}, most of it by its static share.",
+		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer, as("cpu_offload", "Keep a part of the weights in system RAM", "", "much slower")},
 		Sources:  []string{sglangTuning, "https://github.com/guqiong96/lsglang/issues/7"},
 	},
 	{
 		ID: "sglang/fills", Kinds: onCard, Phases: []string{"unknown"}, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Mine.Has() && c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*8 }),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "fills the card by itself: {mine} of {total}",
-		Means:    "At start SGLang allocates weights and KV cache pool, a fixed share of the card; CUDA graphs and requests must fit in the rest, and {asked} did not. The log does not show the step. If `Load weight end` does not stand above the error, the weights are too large: then load an FP8 or 4-bit checkpoint, or raise `--tp-size`.",
+		Headline: "fills the GPU by itself: {mine} of {total}",
+		Means:    "SGLang uses a fixed share of the GPU for weights and KV cache. CUDA graphs and requests must fit in the rest, and {asked} did not. If the line `Load weight end` does not stand above the error, the weights are too large: load an FP8 or 4-bit version, or raise `--tp-size`.",
 		Cures: []cause.Cure{
 			where(when.All(sglangMaybeLoad, when.Not(sglangQuantised)), sglangStored),
-			where(when.All(sglangMaybeLoad, sglangQuantised), as("use_lower_quant", "If it failed while loading, take smaller weights", "", "slight loss of quality")),
-			where(sglangMaybeLoad, as("lower_mem_fraction", "If the weights had loaded, lower `--mem-fraction-static`", "", "a smaller KV pool")),
+			where(when.All(sglangMaybeLoad, sglangQuantised), as("use_lower_quant", "If it failed while loading, use smaller weights", "", "slight loss of quality")),
+			where(sglangMaybeLoad, as("lower_mem_fraction", "If the weights had loaded, lower `--mem-fraction-static`", "", "a smaller KV cache")),
 			where(when.Not(sglangMaybeLoad), sglangLess),
-			{Fix: "enforce_eager", If: sglangSizesGraphs, Title: "Lower `--cuda-graph-max-bs`, if it failed at the start", Told: "Since June 2026 it is `--cuda-graph-max-bs-decode`. Larger batches then run without graphs.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
+			{Fix: "enforce_eager", If: sglangSizesGraphs, Title: "If it failed at the start, lower `--cuda-graph-max-bs`", Told: "Larger batches then run without graphs. Since June 2026 the option is `--cuda-graph-max-bs-decode`.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches are slower"},
 			sglangChunk, sglangFewer,
 		},
 		Sources: []string{sglangTuning, sglangThread + "pull/5634"},

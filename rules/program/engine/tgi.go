@@ -40,7 +40,7 @@ var TGI = program.Program{
 			cause.If(tgiWarmup, cause.Hint, "Several versions put this sentence on any error of the warm-up."),
 		)},
 		cause.ModelTooLarge: {cause.Said(cause.Hint, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
-		cause.HostMemory:    {cause.Said(cause.Strong, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.TGIKilled)},
+		cause.HostMemory:    {cause.Said(cause.Strong, "A shard was killed by signal 9: usually Linux did that because system RAM ran out.", fact.TGIKilled)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
@@ -88,7 +88,7 @@ var tgiServer = launch.Server{
 	Repeats: []string{"quantize", "num_shard"},
 	Dumps:   true,
 	Start:   "text-generation-launcher --model-id",
-	Where:   "After the image's name in `docker run`, in place of your values:",
+	Where:   "After the image's name in `docker run`, instead of your values:",
 }
 
 // LoRAX is TGI's fork for adapters.

@@ -40,19 +40,19 @@ func tgiFew(c *ledger.Case) bool {
 
 // tgiBatch are the tokens of the trial batch.
 func tgiBatch(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": "", "at16": "Weights take 2 GB per billion parameters at 16 bit: if that nearly fills the card, quantise them first.", "ignored": "", "scores": ""}
+	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": "", "any_error": "", "beside": "", "at16": "Weights take 2 GB per billion parameters at 16 bit. If that nearly fills the GPU, quantise them first.", "ignored": "", "scores": ""}
 	if each, ok := tgiEach(c); ok && ledger.AlreadyQuantised(c) == "" {
-		out["at16"] = fmt.Sprintf("At 16 bit the weights are about %s on each card%s.", units.Amount(each), map[bool]string{false: ": if that nearly fills it, quantise them first"}[tgiLongTrial(c)])
+		out["at16"] = fmt.Sprintf("At 16 bit the weights are about %s on each GPU%s.", units.Amount(each), map[bool]string{false: ": if that nearly fills it, quantise them first"}[tgiLongTrial(c)])
 	}
 	if tgiScores(c) {
 		n, words := int64(cmp.Or(ledger.IntSetting(c, "max_batch_prefill_tokens"), 4096)), int64(128_000)
 		if m := ledger.Named(c).Model; m != nil && m.Vocab > 0 {
 			words = int64(m.Vocab)
 		}
-		out["scores"] = fmt.Sprintf("Before 3.0 (December 2024) that batch also scores every word of the vocabulary for each token, twice over: %s for %d tokens and %s words.", units.Amount(n*words*4), n, ledger.Thousands(words))
+		out["scores"] = fmt.Sprintf("Before 3.0 (December 2024) TGI also computes scores of the whole vocabulary for each of these tokens: %s for %d tokens and %s words.", units.Amount(n*words*4), n, ledger.Thousands(words))
 	}
 	if n := ledger.IntSetting(c, "max_batch_total_tokens"); n > 0 && !tgiTotal(c) {
-		out["ignored"] = fmt.Sprintf("A lower `--max-batch-total-tokens` (%d here): for models with flash attention TGI works that out itself and ignores yours.", n)
+		out["ignored"] = fmt.Sprintf("A lower `--max-batch-total-tokens` (%d here): with flash attention TGI computes its own value and ignores yours.", n)
 	}
 	if c.Others.Has() && c.Others.Bytes > 1<<30 {
 		out["beside"] = c.Others.String()
@@ -77,14 +77,14 @@ func tgiBatch(c *ledger.Case) map[string]string {
 
 var (
 	tgiFewer = where(when.Not(tgiTotal), as("lower_max_batched_tokens", "Lower `--max-batch-prefill-tokens`", "", "longer prompts are refused"))
-	tgiCache = where(tgiTotal, as("lower_max_batched_tokens", "Lower `--max-batch-total-tokens`", "It is the KV cache that is reserved. A request's `--max-total-tokens` must not be above it.", "fewer tokens at a time"))
-	tgiQuant = where(when.All(when.Not(tgiQuantised), when.Not(tgiLongTrial)), as("use_lower_quant", "Quantise the weights", "While it loads: at 8 bit about half of 16, at 4 a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) answers faster.", "slight loss of quality"))
+	tgiCache = where(tgiTotal, as("lower_max_batched_tokens", "Lower `--max-batch-total-tokens`", "It sets the size of the KV cache. `--max-total-tokens` of a request must not be above it.", "fewer tokens at a time"))
+	tgiQuant = where(when.All(when.Not(tgiQuantised), when.Not(tgiLongTrial)), as("use_lower_quant", "Quantise the weights", "8 bit needs about half of 16 bit, 4 bit a quarter. A GPTQ or AWQ checkpoint (`--quantize gptq` or `awq`) is faster.", "slight loss of quality"))
 	// tgiNewer is for releases whose trial batch scores all of its tokens.
-	tgiNewer = where(tgiScores, as("upgrade_version", "Take a 3.x image", "It leaves those scores out of the trial, unless `--enable-prefill-logprobs` is set.", "a download"))
+	tgiNewer = where(tgiScores, as("upgrade_version", "Use a 3.x image", "It does not compute those scores, unless `--enable-prefill-logprobs` is set.", "a download"))
 	tgiLater = where(func(c *ledger.Case) bool { return tgiScores(c) && c.Asked.Has() && !tgiLongTrial(c) }, tgiNewer)
 	// tgiSmaller is for weights that are at 4 or 8 bit already.
-	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: take the next smaller one of the family.", "lower quality"))
-	tgiSplit   = where(when.Not(tgiLongTrial), as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`. The number must divide the model's attention heads.", "needs more cards"))
+	tgiSmaller = where(tgiQuantised, as("use_smaller_model", "Use a smaller model", "The weights are quantised already: use the next smaller model of the family.", "lower quality"))
+	tgiSplit   = where(when.Not(tgiLongTrial), as("multi_gpu", "Split it over more GPUs", "Also give `docker run` the option `--shm-size 1g`. Use a number that divides the model's attention heads.", "needs more GPUs"))
 )
 
 // tgiScores: the release asks for log-probabilities of the whole trial batch
@@ -143,7 +143,7 @@ func earlyTGI(c *ledger.Case) bool { return inLoRAX(c) || era.Lacks(c, "tgi", "T
 
 // tgiFraction is a share of the card, in TGI since 1.0.
 var tgiFraction = cause.Cure{
-	Fix: "lower_mem_fraction", Title: "Lower `--cuda-memory-fraction`", Told: "1.0 is the default (0.9.4 and later, LoRAX). It gains what driver and libraries hold, not more: they do not count against the limit, but the KV cache shrinks. After the image's name in `docker run`:",
+	Fix: "lower_mem_fraction", Title: "Lower `--cuda-memory-fraction`", Told: "The default is 1.0 (0.9.4 and later, LoRAX). It frees at most what driver and libraries use. Add it after the image's name in `docker run`:",
 	Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "fewer tokens at a time",
 }
 
@@ -154,13 +154,13 @@ var loraxCards = []cause.Card{loraxAdapter, {
 		return limit > 0 && limit*20 < total*19
 	},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-	Headline: "may use only {limit} of the card's {total}",
-	Means:    "LoRAX limits itself to {limit} of {total}: that is `CUDA_MEMORY_FRACTION` (`--cuda-memory-fraction`), 1.0 unless set. Weights, adapters and KV cache fill that part, so {asked} was refused.[[ {free} of the card was free.]]",
-	Not:      "Closing other programs: the limit is reached, not the end of the card.",
+	Headline: "may use only {limit} of the GPU's {total}",
+	Means:    "LoRAX limits itself to {limit} with `CUDA_MEMORY_FRACTION` (`--cuda-memory-fraction`, 1.0 by default). Weights, adapters and KV cache fill that part, so {asked} more did not fit.",
+	Not:      "Closing other programs: the limit is reached, not the end of the GPU.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Raise `--cuda-memory-fraction`", Told: "As far as what else runs on the card allows (`nvidia-smi`). After the image's name in `docker run`, or CUDA_MEMORY_FRACTION=0.9 in its environment:", Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "less for other programs on the card"},
-		{Fix: "lower_max_batched_tokens", Title: "Or keep it, and lower `--max-batch-prefill-tokens`", Told: "Prompts then need less at once, beside a KV cache of the same size:", Kind: "config", Text: "--max-batch-prefill-tokens 2048 --max-input-length 1024 --max-total-tokens 2048", Cost: "longer prompts are refused"},
-		{Fix: "use_lower_quant", Title: "Or quantise the base model", Told: "To 4 bit while it loads, about a quarter of 16 bit; adapters work on it.", Kind: "config", Text: "--quantize bitsandbytes-nf4", Cost: "slight loss of quality, slower"},
+		{Fix: "raise_memory_limit", Title: "Raise `--cuda-memory-fraction`", Told: "As far as other programs on the GPU allow (`nvidia-smi`). Add it after the image's name in `docker run`, or set CUDA_MEMORY_FRACTION=0.9 in its environment:", Kind: "config", Text: "--cuda-memory-fraction 0.9", Cost: "less for other programs"},
+		{Fix: "lower_max_batched_tokens", Title: "Or keep it, and lower `--max-batch-prefill-tokens`", Told: "Prompts then need less at once:", Kind: "config", Text: "--max-batch-prefill-tokens 2048 --max-input-length 1024 --max-total-tokens 2048", Cost: "longer prompts are refused"},
+		{Fix: "use_lower_quant", Title: "Or quantise the base model", Told: "4 bit while loading is about a quarter of 16 bit; adapters still work.", Kind: "config", Text: "--quantize bitsandbytes-nf4", Cost: "slight loss of quality, slower"},
 	},
 	Sources: []string{loraxMain, "https://github.com/predibase/lorax/blob/main/server/lorax_server/utils/dist.py"},
 }}
@@ -169,8 +169,8 @@ var loraxCards = []cause.Card{loraxAdapter, {
 func tgiTrial(id string, phases, said []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
-		Headline: "did not start: its trial batch needed {asked} more",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]] and allocates a KV cache for it.[[ {scores}]] {mine} was in use when {asked} more was refused.[[ {beside} of the card is another shard's or program's.]]",
+		Headline: "did not start: its trial batch needed {asked} more GPU memory",
+		Means:    "Before it serves, TGI tries the largest batch that its settings allow[[: {tokens} prompt tokens]]. That did not fit beside the {mine} in use.[[ {scores}]][[ {beside} of the GPU is used outside PyTorch, perhaps by another shard or program.]]",
 		Not:      "[[{ignored}]]",
 		Cures:    []cause.Cure{where(when.All(fullOfWeights, when.Not(tgiQuantised)), tgiQuant), tgiFewer, tgiNewer, tgiCache, tgiQuant, tgiSmaller, tgiSplit},
 		Sources:  []string{tgiCausal, "https://github.com/huggingface/text-generation-inference/blob/v2.4.0/backends/client/src/v3/client.rs", tgiGlobals, tgiIssues + "563"},
@@ -183,26 +183,26 @@ var TGICards = slices.Concat(tgiStartCards, tgiBareCards[:1], tgiCards, tgiBareC
 var tgiCards = []cause.Card{
 	{
 		ID: "tgi/tiny", Kinds: []fact.Kind{fact.TGIWarmup}, If: TGITiny, Figures: tgiBatch,
-		Headline: "failed in its warm-up, but {tokens} prompt tokens are too few to fill a card",
-		Means:    "A batch of {tokens} tokens needs only some MB. Several versions print this sentence for any error of the warm-up. The real error is the last line of the traceback above it, often a missing kernel for a quantised model, or a model that the version does not know. Only if that line says \"CUDA out of memory\" is the card full, usually with weights.",
-		Not:      "A still smaller `--max-batch-prefill-tokens`.",
+		Headline: "failed in its warm-up, but {tokens} prompt tokens are too few to fill a GPU",
+		Means:    "Several versions print this sentence for any error in the warm-up. The real error is the last line of the traceback above it, often a missing kernel for a quantised model, or an unsupported model. Only if that line says \"CUDA out of memory\" is the GPU full, usually with weights.",
+		Not:      "An even smaller `--max-batch-prefill-tokens`.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Read the traceback above, and take the newest image", "It has kernels for more models:", "a download"),
-			{Fix: "use_lower_quant", Title: "If the model is quantised, try another kernel", Told: "`--quantize marlin` for GPTQ, `awq` for AWQ, `--quantize eetq` or `bitsandbytes-nf4` for a 16-bit checkpoint.", Cost: "perhaps slower"},
-			{Fix: "close_other_apps", Title: "If it says out of memory, check what fills the card", Kind: "shell", Text: look, Cost: "free"},
+			as("upgrade_version", "Read the traceback above, and use the newest image", "It supports more models:", "a download"),
+			{Fix: "use_lower_quant", Title: "If the model is quantised, try another kernel", Told: "Use `--quantize marlin` for GPTQ, `awq` for AWQ, `eetq` or `bitsandbytes-nf4` for a 16-bit checkpoint.", Cost: "perhaps slower"},
+			{Fix: "close_other_apps", Title: "If it says out of memory, check what fills the GPU", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{tgiCausal, tgiIssues + "1164"},
 	},
 	{
 		ID: "tgi/warmup-few", Kinds: []fact.Kind{fact.TGIWarmup}, If: tgiFew, Figures: tgiBatch,
 		Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge},
-		Headline: "did not start: no room even for a trial batch of {tokens} prompt tokens",
-		Means:    "{tokens} prompt tokens are few (4096 is the default) and need a few hundred MB. More likely weights, the workspace of a quantisation kernel, or another program fill the card; the message has no figures.[[ {any_error}]]",
-		Not:      "A larger `--shm-size`: it is system memory, for several cards.",
+		Headline: "did not start: no GPU memory even for a trial batch of {tokens} prompt tokens",
+		Means:    "{tokens} prompt tokens need only a few hundred MB (the default is 4096). More likely the weights, the workspace of a quantisation kernel, or another program fill the GPU.[[ {any_error}]]",
+		Not:      "A larger `--shm-size`: that is system RAM, for several GPUs.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Start the newest image on an empty card", Told: "Before the start this should list nothing; stop other containers, notebooks, an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
-			{Fix: "use_lower_quant", Title: "If the weights nearly fill the card, quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` about a quarter. If the model is GPTQ already, the ExLlama kernels take extra buffers: `-e DISABLE_EXLLAMA=True` before the image's name turns them off.", Cost: "slight loss of quality"},
-			{Fix: "lower_context", Title: "Or lower all limits together", Told: "In place of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
+			{Fix: "upgrade_version", Title: "Start the newest image on an empty GPU", Told: "Before the start this should list nothing. Stop other containers, notebooks or an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
+			{Fix: "use_lower_quant", Title: "If the weights nearly fill the GPU, quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` about a quarter. If the model is GPTQ already, put `-e DISABLE_EXLLAMA=True` before the image's name: the ExLlama kernels need extra buffers.", Cost: "slight loss of quality"},
+			{Fix: "lower_context", Title: "Or lower all limits together", Told: "Instead of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
 			tgiSplit,
 		},
 		Sources: []string{tgiCausal, tgiLauncher, tgiIssues + "755"},
@@ -210,18 +210,18 @@ var tgiCards = []cause.Card{
 	{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]; the message does not say how much is missing. {at16}[[ {any_error}]]",
+		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit in GPU memory",
+		Means:    "Before it serves, TGI tries the largest batch that its settings allow, {tokens} tokens[[ with a KV cache for {total_tokens}]]. The message does not say how much is missing. {at16}[[ {any_error}]]",
 		Not:      "[[{ignored}]]",
-		Cures:    []cause.Cure{tgiFewer, tgiLater, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or take the newest image", "For models of the last months it often has faster attention, which needs less.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
+		Cures:    []cause.Cure{tgiFewer, tgiLater, tgiCache, where(tgiLongTrial, as("upgrade_version", "Or use the newest image", "For recent models it often has attention that needs less memory.", "a download")), tgiQuant, tgiSplit, tgiSmaller},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
 	},
 	{
 		ID: "tgi/load", Kinds: onCard, Phases: []string{"load"}, If: inTGI,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while TGI loaded the weights: {mine} of {total} is its own already, and the KV cache is still to come.",
-		Not:      "`--max-batch-prefill-tokens`, `--max-total-tokens`: neither has an effect while weights load.",
+		Headline: "did not start: the weights do not fit in GPU memory",
+		Means:    "It failed while loading the weights. TGI already holds {mine} of {total}, and the KV cache still has to come.",
+		Not:      "`--max-batch-prefill-tokens` or `--max-total-tokens`: they have no effect while weights load.",
 		Cures:    []cause.Cure{tgiQuant, tgiSplit, as("use_smaller_model", "Or use a smaller model", "", "lower quality")},
 		Sources:  []string{"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/__init__.py"},
 	},
@@ -229,12 +229,12 @@ var tgiCards = []cause.Card{
 	tgiTrial("tgi/trial-failed", nil, []string{"Unable to warmup model", "Error: Warmup("}),
 	{
 		ID: "tgi/step-open", Kinds: onCard, If: when.All(inTGI, ledger.FillsAlone), Phases: []string{"unknown"}, Figures: tgiBatch,
-		Headline: "ran out of graphics memory; the log does not show in which step",
-		Means:    "{mine} of {total} is its own, and {asked} more was refused. Which step failed decides what helps, and other lines of the log show it: `Shard 0 failed to start` or `ShardCannotStart` below the error means the weights, `Warming up model` above it the trial batch, `Connected` above it a request.",
+		Headline: "ran out of GPU memory; the log does not show in which step",
+		Means:    "TGI itself holds {mine} of {total}. Other lines show the step: `Shard 0 failed to start` or `ShardCannotStart` below the error means the weights; `Warming up model` above it the trial batch; `Connected` above it a request.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Choose by these lines", Ways: []cause.Way{
-				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint, or `--num-shard 2` where there are two cards"},
-				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, with limits of a request to match"},
+				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint. Or `--num-shard 2` with two GPUs"},
+				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, and lower limits per request"},
 				{For: "Connected", Text: "More room beside the KV cache: `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later)"},
 			}, Cost: "quality, length or tokens at a time"},
 			tgiSplit, tgiFewer,
@@ -243,13 +243,13 @@ var tgiCards = []cause.Card{
 	},
 	{
 		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
-		Headline: "ran out of graphics memory on a request",
-		Means:    "After its warm-up TGI gives nearly all free memory to the KV cache, so that usually a tenth of the card or less is left for requests. This one needed {asked}; {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, which points to fragmentation.]] Long prompts, `best_of` and log-probabilities need more than the trial batch.",
+		Headline: "ran out of GPU memory on a request",
+		Means:    "After its warm-up TGI gives nearly all free GPU memory to the KV cache; requests have a tenth of the GPU or less. This one needed {asked}, and {room} was free.[[ {slack_beside} of PyTorch's reserve is unused, which suggests fragmentation.]] Long prompts, `best_of` and log-probabilities need more.",
 		Not:      "[[{ignored}]]",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation, also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+			{Fix: "expandable_segments", Title: "Set `expandable_segments:True`", If: func(c *ledger.Case) bool { return tgiBatch(c)["slack_beside"] != "" }, Told: "Against fragmentation; add it before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
 			where(when.All(earlyTGI, driverGives), tgiFraction),
-			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more of the card free; unset it is 0.90 to 0.95 by version (TGI 2.3, September 2024, and later). For `docker run`, before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth of the card less for the KV cache"},
+			{Fix: "lower_mem_fraction", Title: "Lower `TGI_WIGGLE_ROOM`", If: when.Not(earlyTGI), Told: "The KV cache then leaves more free; the default is 0.90 to 0.95 (TGI 2.3, September 2024, and later). In `docker run` add it before the image's name:", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a smaller KV cache"},
 			tgiFewer, tgiCache,
 			tgiQuant,
 		},

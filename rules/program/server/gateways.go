@@ -42,9 +42,9 @@ func onEngine(fix, otherwise string) func(*ledger.Case) []step.Step {
 // smallerLaunch lowers the share as vLLM's figures allow.
 func smallerLaunch(c *ledger.Case) []step.Step {
 	n := vllmFigures(c)
-	told := "The crashed engine does not recover: `xinference terminate --model-uid UID` (UID: of `xinference list`), then launch it with your options and `--gpu_memory_utilization " + n["low"] + "` instead of " + n["from"]
+	told := "First run `xinference terminate --model-uid UID` (UID: from `xinference list`). Then launch the model with your options and `--gpu_memory_utilization " + n["low"] + "` instead of " + n["from"]
 	if n["freed"] != "" {
-		told += ", which leaves " + n["freed"] + " more of the card free"
+		told += ", which leaves " + n["freed"] + " more of the GPU free"
 	}
 	return text(told + "." + inPage)(c)
 }
@@ -67,13 +67,13 @@ var Xinference = program.Program{
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
 	},
 	Steps: steps{
-		"lower_context":                onEngine("lower_context", "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
+		"lower_context":                onEngine("lower_context", "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; with Transformers send shorter prompts and lower `max_tokens`."),
 		"lower_gpu_memory_utilization": smallerLaunch,
 		"multi_gpu":                    text("Launch the model again with `--n-gpu 2` (web page: GPU Count)."),
-		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free card in `nvidia-smi`."),
-		"use_lower_quant":              text("Launch the same model with fewer bits: `--quantization` with one of those that the launch page lists (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
-		"use_smaller_model":            text("Launch a smaller size of the family: `--size-in-billions` with one of those that the launch page lists."),
-		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts in one request: an embedding or rerank request is computed as one batch as far as the client sends it so."),
+		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free GPU in `nvidia-smi`."),
+		"use_lower_quant":              text("Choose another `--quantization` on the launch page (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
+		"use_smaller_model":            text("Choose a smaller `--size-in-billions` on the launch page."),
+		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts per request: an embedding or rerank request is computed in large batches."),
 		"restart_session":              step.Paste("shell", "xinference list   # then, for each model that you do not need: xinference terminate --model-uid UID (UID: its first column)"),
 		"upgrade_version":              step.Paste("shell", "pip install -U xinference"),
 	},
@@ -87,14 +87,14 @@ var Xinference = program.Program{
 	Cards: append(append(slices.Clip(engine.XinferenceCards), []cause.Card{parts.Xinference, {
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: taken,
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
-		Headline: "found most of the card in use by other processes",
-		Means:    "Other processes hold much of the card[[ ({others} of {total})]], usually another model that Xinference launched, or one of an earlier start that is still running.[[ {listed}]]", Figures: vllm.Listed,
+		Headline: "found most of the GPU in use by other processes",
+		Means:    "Other processes use much of this GPU[[: {others} of {total}]]. Usually that is another model that Xinference launched, or one left over from an earlier start.[[ {listed}]]", Figures: vllm.Listed,
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "To keep both on this card, launch each with a share", If: oneEngineHolds, Told: "Unset, vLLM takes 0.9 of the card, about what is taken here. Terminate that language model, then launch it and this one with `--gpu_memory_utilization 0.45` each (web page: additional parameters passed to the inference engine), a smaller share for the smaller model; each must hold its weights and a KV cache.", Cost: "a smaller KV cache for each"},
-			{Fix: "select_gpu", Title: "Or launch this one on another card", If: oneEngineHolds, Cost: "needs a free card"},
+			{Fix: "limit_framework_preallocation", Title: "To keep both on this GPU, launch each with a share", If: oneEngineHolds, Told: "vLLM takes 0.9 of the GPU by default, about what is in use here. Terminate that model, then launch both with `--gpu_memory_utilization 0.45` each (web page: additional parameters passed to the inference engine). Each share must hold the model's weights and KV cache.", Cost: "a smaller KV cache for each"},
+			{Fix: "select_gpu", Title: "Or launch this model on another GPU", If: oneEngineHolds, Cost: "needs a free GPU"},
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
 			typed("kill_stale_process", "Then check for leftover processes", "nvidia-smi   # end what is yours with: kill PID", "free"),
-			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "needs a free card"},
+			{Fix: "select_gpu", Title: "Or launch it on another GPU", Cost: "needs a free GPU"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
 	}}...), vllm.XinferenceCards...),

@@ -187,16 +187,16 @@ var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Code: code.St
 // one. That halves what stays, not what the load needs: the layers are made in
 // 16 bit first (sgl-project/sglang#17945).
 func sglangWeights(c *ledger.Case) []step.Step {
-	const take = "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co."
+	const take = "Search the model's name with FP8, AWQ or GPTQ on huggingface.co."
 	switch set, format := cards.Quantises(c), ledger.Quantised(c); {
 	case format != "" && !strings.Contains(format, "8"):
-		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: take the next smaller model of its family."}}
+		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: use the next smaller model of the family."}}
 	case format != "":
-		return []step.Step{{Kind: "text", Text: "The weights are at 8 bit already: take a 4-bit checkpoint of the model (search its name with -AWQ or -GPTQ-Int4 on huggingface.co)."}}
+		return []step.Step{{Kind: "text", Text: "The weights are at 8 bit already: use a 4-bit version (search the model's name with AWQ or GPTQ on huggingface.co)."}}
 	case set != "":
-		return []step.Step{{Kind: "text", Text: take + " Leave `--quantization` out then: the checkpoint says what it is."}}
+		return []step.Step{{Kind: "text", Text: take + " Leave out `--quantization` then."}}
 	case c.Phase == "load":
-		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` on a 16-bit one does not help the load: all layers load at 16 bit first."}}
+		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` with a 16-bit checkpoint does not help: it loads at 16 bit first."}}
 	}
-	return launch.After("text", take+" Or let SGLang convert a 16-bit one to FP8 (Ada, Hopper and newer).", sglangServer.Adds(launch.To("quantization", "fp8")))(c)
+	return launch.After("text", take+" Or let SGLang convert this one to FP8 (Ada, Hopper and newer).", sglangServer.Adds(launch.To("quantization", "fp8")))(c)
 }

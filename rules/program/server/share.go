@@ -118,7 +118,7 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 	return func(c *ledger.Case) []step.Step {
 		list := steps(c)
 		if now, stated := s.now(c); !stated && len(list) > 0 && !c.Root(fact.VLLMFreeTooLow) {
-			list[len(list)-1].Text += fmt.Sprintf("   # %.2f less than %g, the usual: take as much off a share of your own", now-s.lowered(c), now)
+			list[len(list)-1].Text += fmt.Sprintf("   # %.2f below the default %g: if you set your own value, lower that as much", now-s.lowered(c), now)
 		}
 		return list
 	}

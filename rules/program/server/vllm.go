@@ -52,8 +52,8 @@ var VLLM = program.Program{
 			figures.First(cause.If(absurdGraphs, cause.Strong, "vLLM estimated {graphs_estimate} for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache, which VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 turns off.")),
 			cause.Said(cause.Hint, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", fact.VLLMProfileMoved)},
 		cause.HostMemory: {
-			cause.Said(cause.Decisive, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", fact.VLLMSwapTooLarge),
-			cause.Said(cause.Strong, "The engine process ended by signal 9: as a rule the kernel's out-of-memory killer, and then system memory ran out.", fact.VLLMKilled),
+			cause.Said(cause.Decisive, "swap_space is system RAM, for each GPU, and more than 70 % of what the computer or container has.", fact.VLLMSwapTooLarge),
+			cause.Said(cause.Strong, "Signal 9 ended the engine process: usually Linux did that because system RAM ran out.", fact.VLLMKilled),
 		},
 	},
 	Remedies: vllmRemedies,

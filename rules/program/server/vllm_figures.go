@@ -80,7 +80,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		if w, ok := vllm.Weights(c); ok {
 			out["named"] = vllm.Named(c)
 			if stage.LoadingWeights(c) {
-				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of them"
+				out["halves"] = units.Amount(w/int64(n)/vllm.Stages(c)) + " of the weights"
 			}
 		}
 		if ledger.IntSetting(c, "tensor_parallel_size") == 0 && launch.AtLeast(c) > 1 {
@@ -104,7 +104,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 // fewerBits says which smaller checkpoint of the model there may be, with what it
 // would take where the name tells its size.
 func fewerBits(c *ledger.Case) string {
-	const search = "search its name with that ending on huggingface.co."
+	const search = "search the model's name with one of these words on huggingface.co."
 	format := cmp.Or(ledger.Quantised(c), cards.FormatInFrames(c))
 	sized := ""
 	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {
@@ -112,15 +112,15 @@ func fewerBits(c *ledger.Case) string {
 	}
 	switch {
 	case format == "" && (era.Lacks(c, "vllm", "--quantization fp8") || cardTotal(c)>>30 == 14): // a T4 has no FP8
-		return "An AWQ or GPTQ checkpoint" + sized + ": " + search
+		return "Take an AWQ or GPTQ version" + sized + ": " + search
 	case strings.Contains(strings.ToLower(c.ModelName()), "gpt-oss"): // published in MXFP4
-		return "gpt-oss is at 4 bit already: take a smaller model."
+		return "gpt-oss is 4 bit already: take a smaller model."
 	case format == "":
-		return "An AWQ, GPTQ or FP8 checkpoint" + sized + ": " + search
+		return "Take an AWQ, GPTQ or FP8 version" + sized + ": " + search
 	case strings.Contains(format, "8"):
-		return "This one is at 8 bit already. Take an AWQ, GPTQ or w4a16 one" + sized + ": " + search
+		return "This one is 8 bit already. Take an AWQ, GPTQ or w4a16 version" + sized + ": " + search
 	}
-	return "This one is at 4 bit already: take the next smaller model of its family."
+	return "This one is 4 bit already: take the next smaller model of its family."
 }
 
 // overShare is what the weights take on each card, by the model's name and the
@@ -147,7 +147,7 @@ func heavyForShare(c *ledger.Case) bool {
 // what is free.
 var lighterShare = cause.Cure{
 	Fix: "use_lower_quant", Title: "To share the card, load smaller weights as well", If: heavyForShare,
-	Told: "A share of {low} ({low_gib}) holds {lighter} only: {heavy}.", Cost: "slight loss of quality",
+	Told: "Only {lighter} fits in a share of {low} ({low_gib}): {heavy}.", Cost: "slight loss of quality",
 }
 
 // shareFigures are the share as it is and as a smaller one would be.
@@ -155,8 +155,8 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
 	low := vllmShare.lowered(c)
 	out["low"], out["off"], out["from"] = launch.Share(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
-	out["a_share"] = fmt.Sprintf("%g%s", now, map[bool]string{false: " unless set"}[stated])
-	out["own"] = "if you set a share of your own, subtract " + out["off"] + " from it"
+	out["a_share"] = fmt.Sprintf("%g%s", now, map[bool]string{false: " by default"}[stated])
+	out["own"] = "if you set your own value, subtract " + out["off"] + " from it"
 	if stated {
 		delete(out, "own")
 		out["share"], out["from"] = fmt.Sprintf("%g", now), fmt.Sprintf("%g", now)
@@ -290,7 +290,7 @@ func perhapsShare(c *ledger.Case) bool {
 // moreShare is the cure where a larger share may do.
 var moreShare = cause.Cure{
 	Fix: "raise_gpu_memory_utilization", Title: "[[Or, if the card has {card_for} or more, raise `gpu_memory_utilization`]][[{any_card}]]", If: perhapsShare,
-	Told: "[[On a card of {card_for} 0.05 more is the {short} that is missing.]][[{little}]] Only if nothing else uses the card.", Cost: "little left for graphs and other programs",
+	Told: "[[On a GPU with {card_for}, 0.05 more is the {short} that is missing.]][[{little}]] Only if nothing else uses the GPU.", Cost: "little left for graphs and other programs",
 	Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") },
 }
 

@@ -43,7 +43,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_max_batched_tokens":     vllm.Server.Sets(launch.Divided("max_num_batched_tokens", 4096, cards.TokensDivisor), vllm.Chunks),
 	"multi_gpu":                    vllm.Server.Sets(launch.Whole("tensor_parallel_size", vllm.CardsFor)),
 	"cpu_offload":                  vllm.Server.Sets(launch.Whole("cpu_offload_gb", vllm.Offloaded)),
-	"use_lower_quant": launch.After("text", "Take an AWQ, GPTQ or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
+	"use_lower_quant": launch.After("text", "Search the model's name with AWQ, GPTQ or FP8 on huggingface.co. Or let vLLM convert this one to 4 bit while it loads (`pip install bitsandbytes`):",
 		vllm.Server.Sets(launch.To("quantization", "bitsandbytes"), launch.To("load_format", "bitsandbytes"))),
 	"lower_swap_space":       vllm.Server.Sets(launch.To("swap_space", "0")),
 	"lower_resolution":       vllm.Server.Sets(launch.From("limit_mm_per_prompt", era.Either("vllm", era.PromptLimits, "image=1", `{"image": 1}`)), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
@@ -68,24 +68,24 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 
 var vllmUseless = map[string]func(c *ledger.Case) string{
 	"raise_gpu_memory_utilization": figures.Why(
-		cause.If(shareTooLarge, cause.None, "vLLM then takes even more of the card for weights and cache."),
-		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share is applied after loading and the trial run; neither gets more room by it."),
-		cause.If(ledger.ShareTooSmall, cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Change that value or the length."),
-		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the missing {short} it would have to be {needed_share}; driver and CUDA graphs leave 0.97 of the card at most."),
-		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), cause.None, "It is at {share} already."),
-		cause.If(when.All(ledger.ShareTooSmall, farShort), cause.None, "vLLM's own tip: 5 % more is 1.2 GiB on a 24 GB card and 4 GiB on one of 80 GB; {short} is missing."),
+		cause.If(shareTooLarge, cause.None, "vLLM then takes even more of the GPU for weights and KV cache."),
+		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share takes effect after loading and the trial run; it gives them no more room."),
+		cause.If(ledger.ShareTooSmall, cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Change that size or the context length."),
+		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM suggests this, but for the missing {short} it would have to be {needed_share}; at most 0.97 of the GPU can be used."),
+		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), cause.None, "It is {share} already."),
+		cause.If(when.All(ledger.ShareTooSmall, farShort), cause.None, "vLLM suggests this, but 0.05 more is 1.2 GiB on a 24 GB GPU and 4 GiB on 80 GB; {short} is missing."),
 	),
 	"lower_gpu_memory_utilization": figures.Why(
 		cause.If(when.All(noRoomAtAll, when.Not(twoFit)), cause.None, "Only {room} is free, too little for any model."),
-		cause.If(stage.LoadingWeights, cause.None, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
-		cause.If(stage.Profiling, cause.None, "The trial run comes before the KV cache is allocated: a smaller share leaves it no more room."),
-		cause.If(ledger.ShareTooSmall, cause.None, "It makes the cache even smaller."),
-		cause.If(when.Not(startRefused), cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Lower that value by {reserve}: what was missing and half a GiB."),
+		cause.If(stage.LoadingWeights, cause.None, "vLLM suggests this, but the share takes effect only after the weights are loaded."),
+		cause.If(stage.Profiling, cause.None, "The trial run comes before the KV cache: a smaller share gives it no more room."),
+		cause.If(ledger.ShareTooSmall, cause.None, "It makes the KV cache even smaller."),
+		cause.If(when.Not(startRefused), cause.None, "The cache size is set to {kv_cache_memory_bytes} by hand, and vLLM then ignores the share. Lower that value by {reserve} instead."),
 	),
 	"quantize_kv_cache": figures.Why(
-		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the processor many versions refuse an FP8 cache."),
-		cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
-	"enforce_eager": figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It runs without CUDA graphs already.")),
+		cause.If(when.All(onProcessor, ledger.ShareTooSmall), cause.None, "On the CPU many versions refuse an FP8 cache."),
+		cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The KV cache is 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
+	"enforce_eager": figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It already runs without CUDA graphs.")),
 }
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card

@@ -157,7 +157,7 @@ func noCacheFigures(c *ledger.Case) map[string]string {
 	}
 	out["light"], out["which"] = vllm.LightTrial(c)
 	if out["counts_others"] = ""; !era.Told(c, "vllm") || era.Lacks(c, "vllm", era.OwnMemory) {
-		out["counts_others"] = "vLLM before 0.9.1 (June 2025) also subtracts what other programs hold: on a shared card the share must then cover theirs as well (`nvidia-smi`)."
+		out["counts_others"] = "vLLM before 0.9.1 (June 2025) also subtracts what other programs use, so on a shared GPU the share must include that (`nvidia-smi`)."
 	}
 	if x, ok := c.Fact("graphs_estimate"); ok && x.Size != nil {
 		out["graphs"] = units.Amount(x.Size.Bytes)

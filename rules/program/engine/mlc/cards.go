@@ -64,13 +64,13 @@ func mlcBuffers(c *ledger.Case) bool {
 var onPhone = []string{"ai.mlc.mlcchat", "ai.mlc.mlcllm", "AndroidRuntime", "MLCSwift"}
 
 var (
-	mlcBits    = cause.Cure{Fix: "use_lower_quant", Title: "Or use fewer bits", If: when.Not(mlcBuffers), Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"}
-	mlcSmaller = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At `q4f16_1` (0.6 GB a billion parameters) up to about {billions}, with room for cache and buffers: from huggingface.co/mlc-ai.", Cost: "quality"}
+	mlcBits    = cause.Cure{Fix: "use_lower_quant", Title: "Or use fewer bits", If: when.Not(mlcBuffers), Told: "Use the same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "lower quality"}
+	mlcSmaller = cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "With `q4f16_1` (0.6 GB per billion parameters) up to about {billions} fit, with room for KV cache and buffers. Look at huggingface.co/mlc-ai.", Cost: "lower quality"}
 	// mlcApp builds the app anew: what it loads is fixed when it is packaged.
-	mlcApp   = cause.Cure{Fix: "use_lower_quant", Title: "Or package it with fewer bits and smaller buffers", Told: "A `q3f16_1` build, where there is one, is about a quarter smaller than `q4f16_1`. Beside the model in mlc-package-config.json; then `mlc_llm package` and build the app again:", Kind: "config", Text: "\"overrides\": {\"prefill_chunk_size\": 128, \"context_window_size\": 1024}", Cost: "some quality, shorter conversations"}
-	mlcSplit = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"}
-	mlcRaise = cause.Cure{Fix: "raise_gpu_memory_utilization", Title: "Raise `gpu_memory_utilization` to {raised}", If: when.All(mlcFits, when.Not(mlcLarge)), Told: "In Python `MLCEngine(..., engine_config=EngineConfig(gpu_memory_utilization={raised}))` (`from mlc_llm.serve.config import EngineConfig`); added to a command:", Kind: "config", Text: `--overrides "gpu_memory_utilization={raised}"`, Cost: "less for the desktop and others"}
-	mlcChunk = cause.Cure{Fix: "lower_max_batched_tokens", Title: "Lower `prefill_chunk_size`", Told: "The buffers shrink with it. In Python `EngineConfig(prefill_chunk_size=512)`; added to a command:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"}
+	mlcApp   = cause.Cure{Fix: "use_lower_quant", Title: "Or package it with fewer bits and smaller buffers", Told: "Put this beside the model in mlc-package-config.json, then run `mlc_llm package` and build the app again. A `q3f16_1` build, if there is one, is about a quarter smaller than `q4f16_1`.", Kind: "config", Text: "\"overrides\": {\"prefill_chunk_size\": 128, \"context_window_size\": 1024}", Cost: "some quality, shorter conversations"}
+	mlcSplit = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two GPUs", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second GPU"}
+	mlcRaise = cause.Cure{Fix: "raise_gpu_memory_utilization", Title: "Raise `gpu_memory_utilization` to {raised}", If: when.All(mlcFits, when.Not(mlcLarge)), Told: "In Python `MLCEngine(..., engine_config=EngineConfig(gpu_memory_utilization={raised}))` (`from mlc_llm.serve.config import EngineConfig`). To a command add:", Kind: "config", Text: `--overrides "gpu_memory_utilization={raised}"`, Cost: "less for the desktop and others"}
+	mlcChunk = cause.Cure{Fix: "lower_max_batched_tokens", Title: "Lower `prefill_chunk_size`", Told: "The buffers shrink with it. In Python `EngineConfig(prefill_chunk_size=512)`. To a command add:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"}
 )
 
 // mlcFirst is mlcRaise where a twentieth of the card is enough to be worth it; a
@@ -87,29 +87,29 @@ func mlcLarge(c *ledger.Case) bool { return ledger.SizeOf(c.F().Limit) >= 10*uni
 var Cards = []cause.Card{{
 	ID: "mlc-llm/device", Said: []string{"vulkan_buffer.cc", "vulkan_device.cc", "cuda_device_api.cc", "rocm_device_api.cc", "opencl_device_api.cc", "metal_device_api.mm", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "CL_OUT_OF_RESOURCES"}, If: ledger.OnCard,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory",
-	Means:    "TVM, the runtime of MLC LLM, asked the driver for a buffer and was refused; it names no size. At q4f16_1 a model of 3 billion parameters takes 2 to 3 GB with KV cache and activations, 7 billion 5 to 6, 13 billion 9 to 10. With integrated graphics beside a card it may also use the wrong one.",
+	Headline: "ran out of GPU memory",
+	Means:    "The GPU driver refused a buffer; it names no size. At q4f16_1 a 3B model needs 2 to 3 GB with KV cache, 7B 5 to 6 GB, 13B 9 to 10 GB. If your computer has integrated graphics too, MLC LLM may use the wrong GPU.",
 	Not:      "Reinstalling the driver, or PyTorch's allocator variables: MLC LLM does not use PyTorch.",
 	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "Use a model that fits the card", Told: "At `q4f16_1` a 2 GB card holds 1 billion parameters, 4 GB 3 billion, 6 GB 7 billion; `q3f16_1` is smaller still. First close what else uses the card (Windows: Task Manager, Performance, GPU).", Cost: "quality"},
-		{Fix: "select_gpu", Title: "Check that it uses the right card", Told: "`--device vulkan:1` (or `:0`) selects it; `vulkaninfo --summary` lists the numbers.", Cost: "free"},
-		{Fix: "lower_context", Title: "Or lower the context length", Told: "Update builds of 2023 first: they fixed it when the model was compiled. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
+		{Fix: "use_smaller_model", Title: "Use a model that fits in GPU memory", Told: "At `q4f16_1` a GPU with 2 GB holds a 1B model, 4 GB a 3B, 6 GB a 7B; `q3f16_1` is smaller. First close what else uses the GPU (Windows: Task Manager, Performance, GPU).", Cost: "lower quality"},
+		{Fix: "select_gpu", Title: "Check that it uses the right GPU", Told: "`--device vulkan:1` (or `:0`) selects it; `vulkaninfo --summary` lists the numbers.", Cost: "free"},
+		{Fix: "lower_context", Title: "Or lower the context length", Told: "In builds of 2023 it is fixed when the model is compiled: update those. Add to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
 	},
 	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/chat.py", "https://github.com/apache/tvm/blob/main/src/runtime/vulkan/vulkan_buffer.cc", "https://huggingface.co/mlc-ai"},
 }, {
 	ID: "mlc-llm/phone", Kinds: []fact.Kind{fact.MLCBudget}, Said: onPhone, Figures: mlcNeeds,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "did not start: the model needs {need}, and the app may use {limit} on this phone",
-	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 unless set).[[ The weights alone are more than that by {over}.]][[ A share of 1 would be {past}, hardly enough for that and a KV cache.]]",
-	Not:      "The message's second card: a phone has one GPU.[[ A smaller prompt chunk alone: the weights would still be {over} too large.]]",
-	Cures:    []cause.Cure{mlcSmaller, mlcApp, {Fix: "bigger_gpu", Title: "Or use a phone with more memory", Told: "About {twice}, so that the system keeps half.", Cost: "another phone"}},
+	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 by default).[[ The weights alone are {over} too large.]][[ If the share is 0.85 now, all of it would be {past}, hardly enough with a KV cache.]]",
+	Not:      "The message's second GPU: a phone has only one.[[ A smaller prompt chunk alone: the weights would still be {over} too large.]]",
+	Cures:    []cause.Cure{mlcSmaller, mlcApp, {Fix: "bigger_gpu", Title: "Or use a phone with more memory", Told: "It should have about {twice}, so that the system keeps half.", Cost: "another phone"}},
 	Sources:  []string{mlcConfig, mlcPackage},
 }, {
 	ID: "mlc-llm/weights", Kinds: []fact.Kind{fact.MLCBudget}, If: mlcHeavy, Figures: mlcNeeds,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "did not start: the weights ({weights}) are larger than the {limit} that it may use",
-	Means:    "It may use {limit}, its share of the GPU's memory (`gpu_memory_utilization`, 0.85 unless set). The weights alone exceed that, and buffers for a prompt take {buffer} more, {need} in all.[[ If the share is 0.85 now, a share of 1 is {past}, and the KV cache comes on top.]]",
-	Not:      "A smaller `prefill_chunk_size` or a shorter context alone: neither makes the weights smaller.",
+	Means:    "MLC may use {limit}, its share of GPU memory (`gpu_memory_utilization`, 0.85 by default). The weights alone are larger, and buffers for a prompt need {buffer} more: {need} in total.[[ If the share is 0.85 now, all of it would be {past}, and the KV cache comes on top.]]",
+	Not:      "A smaller `prefill_chunk_size` or a shorter context alone: they do not shrink the weights.",
 	Cures: []cause.Cure{
 		mlcSmaller, mlcBits, mlcSplit, {Fix: "raise_gpu_memory_utilization", Title: "Or raise `gpu_memory_utilization` to {raised}", If: mlcFits, Kind: "config", Text: `--overrides "gpu_memory_utilization={raised}"`, Cost: "less for the desktop and others"},
 	},
@@ -117,7 +117,7 @@ var Cards = []cause.Card{{
 }, {
 	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
 	Headline: "did not start: it needs {need} and may use {limit}",
-	Means:    "Weights ({weights}) and buffers for one chunk of a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[. If it is 0.85 now, {need_share} holds that, and what is above that goes to the KV cache]][[. If it is 0.85 now, even a share of 1 ({past}) is too little for that and a KV cache]].",
+	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of GPU memory (`gpu_memory_utilization`, 0.85 by default).[[ If it is 0.85 now, {need_share} is enough for that; the KV cache needs more.]][[ If it is 0.85 now, even all of it ({past}) is too little for that and a KV cache.]]",
 	Not:      "A shorter context alone: the KV cache is not part of this sum.",
 	Cures:    []cause.Cure{mlcFirst, mlcChunk, mlcBits, mlcRaise, mlcSplit},
 	Sources:  []string{mlcConfig, mlcEngine, mlcServe, mlcPackage},

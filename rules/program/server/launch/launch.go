@@ -163,7 +163,7 @@ func (s Server) Adds(choices ...Choice) func(c *ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		switch {
 		case s.InImage(c):
-			return append([]step.Step{{Kind: "text", Text: "All that stands after the image's name in your `docker run`:"}}, whole(c)...)
+			return append([]step.Step{{Kind: "text", Text: "Everything after the image's name in your `docker run`:"}}, whole(c)...)
 		case s.Logged(c) != nil:
 			return whole(c)
 		}
@@ -173,7 +173,7 @@ func (s Server) Adds(choices ...Choice) func(c *ledger.Case) []step.Step {
 				words = append(words, o.flag(), o.Value)
 			}
 		}
-		return []step.Step{{Kind: "text", Text: cmp.Or(s.Where, "Added to your start command:")}, {Kind: "config", Text: strings.Join(words, " ")}}
+		return []step.Step{{Kind: "text", Text: cmp.Or(s.Where, "Add to your start command:")}, {Kind: "config", Text: strings.Join(words, " ")}}
 	}
 }
 

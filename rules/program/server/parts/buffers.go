@@ -13,15 +13,15 @@ import (
 var Buffers = cause.Card{
 	ID: "tensorrt-llm/buffers", Kinds: []fact.Kind{fact.TRTRuntime, fact.TRTCacheTooSmall}, If: largeBuffers, Figures: bufferFigures,
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "was refused graphics memory beside {buffers} of working memory that its engine plans",
-	Means:    "The engine's weights are {engine}, its working memory {buffers} (\"execution context memory\")[[, the KV cache {pool}]]. The working memory is planned at build time for the most tokens of a step (`max_num_tokens`, or `max_batch_size` x `max_input_len`), whatever is sent, and is about linear in them.[[ {later}]]",
+	Headline: "ran out of GPU memory beside the {buffers} of working memory that its engine reserves",
+	Means:    "The engine's weights are {engine} and its working memory {buffers} (\"execution context memory\")[[, the KV cache {pool}]]. The working memory is fixed when the engine is built, for the most tokens per step (`max_num_tokens`, or `max_batch_size` x `max_input_len`).[[ {later}]]",
 	Not:      "A smaller batch at run time: the engine keeps the sizes of its build.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Build the engine for fewer tokens at a time", Told: "An eighth of the tokens is about an eighth of the {buffers}. Prompts that are longer are then computed in chunks (with `enable_chunked_context` of the runtime):", Kind: "config", Text: "trtllm-build ... --max_num_tokens 8192 --use_paged_context_fmha enable", Cost: "a new build"},
-		{Fix: "lower_mem_fraction", Title: "Leave more beside the KV cache", Ways: []cause.Way{
+		{Fix: "lower_batch_size", Title: "Build the engine for fewer tokens per step", Told: "An eighth of the tokens needs about an eighth of the {buffers}. Longer prompts are then computed in chunks (with `enable_chunked_context` at run time):", Kind: "config", Text: "trtllm-build ... --max_num_tokens 8192 --use_paged_context_fmha enable", Cost: "a new build"},
+		{Fix: "lower_mem_fraction", Title: "Leave more memory beside the KV cache", Ways: []cause.Way{
 			{For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` 0.7 in config.pbtxt"}, {For: "Python", Text: "`KvCacheConfig(free_gpu_memory_fraction=0.7)`"},
 		}, Cost: "fewer tokens at a time"},
-		{Fix: "lower_context", Title: "If it was built with `--gather_context_logits`, leave that out", Told: "It keeps a score of every word for each token of a prompt, which no buffer is planned for.", Cost: "no scores of prompts"},
+		{Fix: "lower_context", Title: "If it was built with `--gather_context_logits`, leave that out", Told: "It keeps a score of every word for each prompt token, which needs much extra memory.", Cost: "no scores for prompts"},
 	},
 	Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/docs/source/reference/memory.md", "https://github.com/NVIDIA/TensorRT-LLM/issues/3636", "https://github.com/triton-inference-server/tensorrtllm_backend/blob/main/docs/multimodal.md"},
 }
@@ -40,7 +40,7 @@ func bufferFigures(c *ledger.Case) map[string]string {
 		out["pool"] = units.Amount(n)
 	}
 	if c.Phase == "inference" {
-		out["later"] = "What failed was a request, which has only what weights, working memory and cache leave."
+		out["later"] = "A request failed: it has only what these leave."
 	}
 	return out
 }

@@ -12,12 +12,12 @@ func inPod(c *ledger.Case) bool { return c.Says("triton-server") && c.In("kubern
 
 // podLimit raises it. KServe takes it from the InferenceService.
 var podLimit = []cause.Cure{
-	{Fix: "raise_memory_limit", Title: "Raise the container's memory limit", Told: "`kubectl describe pod POD` says `OOMKilled` under Last State if it was that limit. Several GiB above the size of the models' files; with KServe under the model of `spec.predictor` in the InferenceService:", Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: above the models' files and 3 GiB\n  limits: {memory: 8Gi}", Cost: "less room for other pods"},
-	{Fix: "lower_num_workers", Title: "Or load less into one pod", Told: "All models of the folder and all instances of each count against that limit. In `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once"},
+	{Fix: "raise_memory_limit", Title: "Raise the container's memory limit", Told: "Set it several GiB above the size of the model files. With KServe it is under the model of `spec.predictor` in the InferenceService. If this limit was the cause, `kubectl describe pod POD` says `OOMKilled`.", Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: above the models' files and 3 GiB\n  limits: {memory: 8Gi}", Cost: "less room for other pods"},
+	{Fix: "lower_num_workers", Title: "Or load less into one pod", Told: "All models in the folder, and all instances of each, count. In `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once"},
 	{Fix: "empty_cache", Title: "Then measure the peak, and set the limit above it", Kind: "shell", Text: "kubectl top pod --containers", Cost: "free"},
 }
 
-const podNot = "Swap, closing other programs: a pod has its limit whatever the node has."
+const podNot = "Swap or closing other programs: the pod keeps its limit."
 
 // TritonKilled are about a Triton that was ended in a pod.
 var TritonKilled = []cause.Card{
@@ -25,7 +25,7 @@ var TritonKilled = []cause.Card{
 		ID: "triton-server/pod-load", Kinds: []fact.Kind{fact.ShellKilled, fact.ContainerKill}, If: inPod, Said: []string{"TRITONBACKEND_ModelInitialize", "TRITONBACKEND_Initialize"}, Unsaid: []string{"Started GRPCInferenceService", "Started HTTPService"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed while it loaded its models: most likely the container's memory limit",
-		Means:    "It ended by signal 9 (137), from outside, and its last lines load a backend or a model. RAM must hold the model's files while they are read, 1 to 3 GiB of libraries, and what TensorFlow, ONNX Runtime or Python keep beside the card; the limit of the pod counts, not the node.",
+		Means:    "It was killed from outside (signal 9, exit code 137) while it loaded a backend or a model. System RAM must hold the model files while they are read, plus 1 to 3 GiB of libraries. The limit of the pod counts, not the RAM of the node.",
 		Not:      podNot,
 		Cures:    podLimit,
 		Sources:  []string{"https://kserve.github.io/website/docs/reference/crd-api", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", tritonModels},
@@ -38,8 +38,8 @@ var TritonKilled = []cause.Card{
 			return map[string]string{"held": units.Amount(ledger.SizeOf(c.F().KilledRSS))}
 		},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended tritonserver at its container's memory limit, which is too low for it to start",
-		Means:    "The kernel ended tritonserver at the limit of the pod. {held} of RAM was its own, no more than a Triton has while it starts; with models it needs several GiB. If nobody set that limit, a LimitRange of the namespace did (`kubectl get limitrange`).",
+		Headline: "killed tritonserver at its container's memory limit, which is too low for it to start",
+		Means:    "Linux killed tritonserver at the pod's memory limit. It used only {held} of RAM, which a Triton needs just to start; with models it needs several GiB. If you did not set that limit, a LimitRange of the namespace did (`kubectl get limitrange`).",
 		Not:      podNot,
 		Cures:    podLimit,
 		Sources:  []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", tritonModels},

@@ -30,7 +30,7 @@ var hosts = map[string]launch.Host{
 		Rest:  "vllm_config: '{json}'",
 	},
 	"ms-swift": {
-		Where: "Among ms-swift's options (2.x: without `vllm_`):", Pair: "--{name} {value}", Bare: "--{name} true", Sep: " ",
+		Where: "Add to ms-swift's options (2.x: without `vllm_`):", Pair: "--{name} {value}", Bare: "--{name} true", Sep: " ",
 		Names: map[string]string{
 			"gpu_memory_utilization": "vllm_gpu_memory_utilization", "max_model_len": "vllm_max_model_len", "max_num_seqs": "vllm_max_num_seqs",
 			"tensor_parallel_size": "vllm_tensor_parallel_size", "enforce_eager": "vllm_enforce_eager", "limit_mm_per_prompt": "vllm_limit_mm_per_prompt",
@@ -38,11 +38,11 @@ var hosts = map[string]launch.Host{
 		Rest: "--vllm_engine_kwargs '{json}'",
 	},
 	"lm-eval": {
-		Where: "In `--model_args`, with a comma after what stands there:", Pair: "{name}={value}", Sep: ",",
+		Where: "Add to your `--model_args`, after a comma:", Pair: "{name}={value}", Sep: ",",
 		Names: map[string]string{"limit_mm_per_prompt": "", "mm_processor_kwargs": ""}, Rest: "{name}={value}",
 	},
 	"verl": {
-		Where: "Added to your command:", Pair: "actor_rollout_ref.rollout.{name}={value}", Sep: " ", Share: 0.5,
+		Where: "Add to your command:", Pair: "actor_rollout_ref.rollout.{name}={value}", Sep: " ", Share: 0.5,
 		Names: map[string]string{
 			"gpu_memory_utilization": "gpu_memory_utilization", "max_model_len": "max_model_len", "max_num_seqs": "max_num_seqs", "max_num_batched_tokens": "max_num_batched_tokens",
 			"enforce_eager": "enforce_eager", "enable_chunked_prefill": "enable_chunked_prefill", "tensor_parallel_size": "tensor_model_parallel_size", "limit_mm_per_prompt": "", "mm_processor_kwargs": "",
@@ -50,11 +50,11 @@ var hosts = map[string]launch.Host{
 		Rest: "+actor_rollout_ref.rollout.engine_kwargs.vllm.{name}={value}",
 	},
 	"openrlhf": {
-		Where: "Among OpenRLHF's options (newer releases: `--vllm.` for `--vllm_`):", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
+		Where: "Add to OpenRLHF's options (newer releases: `--vllm.` instead of `--vllm_`):", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
 		Names: map[string]string{"gpu_memory_utilization": "vllm_gpu_memory_utilization", "tensor_parallel_size": "vllm_tensor_parallel_size", "enforce_eager": "enforce_eager"},
 	},
 	"olmocr": {
-		Where: "Among the options of `olmocr` (what it does not know it hands on to vLLM; or `--server URL` for one that runs elsewhere):", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
+		Where: "Add to the options of `olmocr`, which passes them on to vLLM:", Pair: "--{name} {value}", Bare: "--{name}", Sep: " ",
 		Names: map[string]string{"gpu_memory_utilization": "gpu-memory-utilization", "max_model_len": "max_model_len", "tensor_parallel_size": "tensor-parallel-size", "enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill", "limit_mm_per_prompt": ""},
 		Rest:  "--{flag} {value}",
 	},
@@ -62,18 +62,18 @@ var hosts = map[string]launch.Host{
 		Where: "In `OrpheusModel(…)`:", Pair: "{name}={value}", Sep: ", ", Rest: "{name}={value}",
 	},
 	"ray-serve": {
-		Where: "In `engine_kwargs` of your LLMConfig, or among your own engine's arguments:", Pair: "{name}={value}", Sep: ", ", Rest: "{name}={value}",
+		Where: "In `engine_kwargs` of your LLMConfig, or in your own engine's arguments:", Pair: "{name}={value}", Sep: ", ", Rest: "{name}={value}",
 	},
 	"opencompass": {
 		Where: "In the model's file, in `model_kwargs=dict(…)`:", Pair: "{name}={value}", Sep: ", ",
 		Rest: "{name}={value}",
 	},
 	"fastchat": {
-		Where: "Among the options of `fastchat.serve.vllm_worker`:", Pair: "--{flag} {value}", Sep: " ", Rest: "--{flag} {value}",
+		Where: "Add to the options of `fastchat.serve.vllm_worker`:", Pair: "--{flag} {value}", Sep: " ", Rest: "--{flag} {value}",
 		Names: map[string]string{"enforce_eager": "", "enable_chunked_prefill": ""},
 	},
 	"kserve": {
-		Where: "Among `args:` of the InferenceService (`spec.predictor.model`), each an item beside your own:", Pair: "--{name}={value}", Bare: "--{name}", Sep: "\n", Rest: "--{flag}={value}",
+		Where: "Add to `args:` of the InferenceService (`spec.predictor.model`), one item each:", Pair: "--{name}={value}", Bare: "--{name}", Sep: "\n", Rest: "--{flag}={value}",
 		Names: map[string]string{"enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill", "limit_mm_per_prompt": "", "mm_processor_kwargs": ""},
 	},
 	"nim": {

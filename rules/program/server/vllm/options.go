@@ -133,17 +133,17 @@ func Where(c *ledger.Case) string {
 	case offline:
 		return "In your script:"
 	case Server.InImage(c):
-		return "All that stands after the image's name in your `docker run`:"
+		return "Everything after the image's name in your `docker run`:"
 	case Server.Logged(c) != nil && when.Fact("variables_before")(c): // a stranger's values are not repeated
-		return "Your command with it, behind the variables that stand before it now:"
+		return "Your command with this change, behind the variables that stand before it now:"
 	case Server.Logged(c) != nil:
-		return "Your command with it:"
+		return "Your command with this change:"
 	case Server.Embedded(c):
-		return "Where that program sets the arguments of its engine (with underscores in `AsyncEngineArgs` or `LLM(…)`):"
+		return "Set it where that program creates its engine (with underscores in `AsyncEngineArgs` or `LLM(…)`):"
 	case Server.Others(c):
-		return "This is vLLM's option; your program may pass it on under a slightly different name:"
+		return "This is vLLM's option; your program may use a slightly different name:"
 	case Server.Unknown(c) && c.Signal(fact.InContainer) != nil:
-		return "After the image's name in `docker run` (Compose: in `command:`, Kubernetes: in `args:`):"
+		return "Add it after the image's name in `docker run` (Compose: in `command:`, Kubernetes: in `args:`):"
 	case Server.Unknown(c):
 		return "Add to the command that starts vLLM (in Python, arguments of `LLM(…)` with underscores):"
 	case c.Signal(fact.InContainer) != nil:

@@ -19,13 +19,13 @@ func nominal(c *ledger.Case) bool {
 var refusedRoomy = cause.Card{
 	ID: "vllm/refused-though-free", Kinds: onCard, If: when.All(stage.OnCard, ledger.Roomy, nominal), Unsaid: []string{"cuMemMap", "cumem"},
 	Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured, cause.ModelTooLarge, cause.LeakedProcess, cause.BatchTooLarge, cause.ContextTooLong, cause.DeviceImbalance, cause.RetainedMemory},
-	Headline: "was refused {asked} though {free} of the card was free",
-	Means:    "The card itself was not full when the message was written, so something else refused. A total of {total} is what WSL and Windows report (Linux' own driver shows a little less), and there card memory also counts against RAM plus page file. Or: a container or job whose RAM or pinned memory is limited; another process that held the card for a moment.",
-	Not:      "Smaller limits alone (`--max-model-len`, `--gpu-memory-utilization`): the card had room.",
+	Headline: "was refused {asked} although {free} of GPU memory was free",
+	Means:    "The GPU was not full when the message was written, so something else is the limit. A total of exactly {total} suggests Windows or WSL, where GPU memory also counts against RAM plus page file. Other causes: a container's memory limit, or a process that filled the GPU for a moment.",
+	Not:      "Only lowering `--max-model-len` or `--gpu-memory-utilization`: the GPU had room.",
 	Cures: []cause.Cure{
-		{Fix: "raise_pagefile", Title: "WSL, Windows: give it more RAM and swap", Told: "In `C:\\Users\\YOU\\.wslconfig` (half of the RAM is the default), then `wsl --shutdown`; on Windows itself a larger page file too.", Kind: "config", Text: "[wsl2]\nmemory=24GB\nswap=32GB", Cost: "RAM and disk"},
-		{Fix: "raise_memory_limit", Title: "In a container: lift its limits", Told: "`docker run --ipc=host --ulimit memlock=-1`, without `--memory` or with twice of it; `free -h` in it shows what is left.", Cost: "free"},
-		{Fix: "restart_session", Title: "Restart, and watch the card while it starts", Told: "If it fills up just before the failure, it is another process: end that.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "free"},
+		{Fix: "raise_pagefile", Title: "WSL, Windows: give it more RAM and swap", Told: "In `C:\\Users\\YOU\\.wslconfig` (YOU: your Windows name), adjusted to your RAM; the default is half. Then run `wsl --shutdown`. On Windows itself, enlarge the page file.", Kind: "config", Text: "[wsl2]\nmemory=24GB\nswap=32GB", Cost: "RAM and disk"},
+		{Fix: "raise_memory_limit", Title: "In a container, raise its limits", Told: "`docker run --ipc=host --ulimit memlock=-1`, with a higher `--memory` or none. `free -h` in it shows what is left.", Cost: "free"},
+		{Fix: "restart_session", Title: "Restart, and watch the GPU meanwhile", Told: "If it fills up just before the failure, another process is the cause: end it.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "free"},
 	},
 	Sources: []string{"https://learn.microsoft.com/en-us/windows/wsl/wsl-config", "https://docs.nvidia.com/cuda/wsl-user-guide/index.html", "https://docs.vllm.ai/en/latest/deployment/docker.html"},
 }

@@ -13,13 +13,13 @@ import (
 var teardown = cause.Card{
 	ID: "vllm/nccl-teardown", Kinds: []fact.Kind{fact.NCCLAlloc}, Said: []string{"in destroy_model_parallel", "in destroy_process_group", "_TP.destroy()"}, If: stage.OnCard, Figures: figures,
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-	Headline: "was shutting down when NCCL found the card full: the first error stands above",
-	Means:    "The traceback is in `destroy_model_parallel`: a worker was taking its groups down, which it does after something else has failed. That a full card stops NCCL even there is a consequence. The first error of any worker, further up, is the one to cure, most likely an out-of-memory error of the trial run, of CUDA graphs or of a request.",
-	Not:      "NCCL's own settings (`NCCL_DEBUG` shows more lines, no more room).",
+	Headline: "was already shutting down: the cause is the first error further up",
+	Means:    "A worker was closing its NCCL groups, which it does after something else has failed. The message about NCCL is only a consequence. Look for the first error of any worker, most likely an out-of-memory error.",
+	Not:      "NCCL settings: `NCCL_DEBUG` prints more lines but frees no memory.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", Title: "Find the first error", Told: "LOG is the whole output, from the start of the server:", Kind: "shell", Text: "grep -n -m5 -E 'OutOfMemoryError|out of memory|ValueError' LOG", Cost: "free"},
-		Words("lower_gpu_memory_utilization", "If it came after the KV cache, lower `gpu_memory_utilization`", "`GPU KV cache size` then stands above it. Take 0.05 less than now (0.9 unless set).", "a smaller KV cache"),
-		Flags("lower_max_batched_tokens", "If it came before, shrink the trial run", "", "slower long prompts, more requests wait", Option("max_num_batched_tokens", "2048"), Option("max_num_seqs", "16")),
+		{Fix: "upgrade_version", Title: "Find the first error", Told: "Replace LOG with the file that holds the whole output of the server:", Kind: "shell", Text: "grep -n -m5 -E 'OutOfMemoryError|out of memory|ValueError' LOG", Cost: "free"},
+		Words("lower_gpu_memory_utilization", "If it came after the line `GPU KV cache size`, lower `gpu_memory_utilization`", "By 0.05 (it is 0.9 unless you set it).", "a smaller KV cache"),
+		Flags("lower_max_batched_tokens", "If it came before, make the trial run smaller", "", "slower long prompts, more requests wait", Option("max_num_batched_tokens", "2048"), Option("max_num_seqs", "16")),
 	},
 	Sources: []string{"vllm/v1/executor/multiproc_executor.py", "vllm/distributed/parallel_state.py", threads + "issues/18446"},
 }

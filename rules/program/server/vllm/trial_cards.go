@@ -14,13 +14,13 @@ var trialCards = []cause.Card{{
 	ID: "vllm/cache-trial", Kinds: noRoomForCache, If: MostlyTrial,
 	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: trialFigures,
 	Headline: "did not start: its trial run took {trial}[[ of its {share_gib}]]",
-	Means:    "By vLLM's own figures the weights are {weights}, and the activations of its trial run took {trial}[[ of the {share_gib} that it may use]]; the KV cache gets what remains. The trial computes the largest batch that the settings allow (`max_num_seqs`, `max_num_batched_tokens`, and for models that read images or sound one input for each), whatever you will send.",
-	Not:      "A smaller quantisation, a smaller model, shorter answers: none is what fills the card.[[ {length_set}]]",
+	Means:    "The weights take {weights}, but the trial run took {trial}[[ of the {share_gib} that vLLM may use]]. Nothing is left for the KV cache. The trial run computes the largest batch that the settings allow, whatever you will send.",
+	Not:      "A quantised or smaller model: the weights are not what fills the GPU.[[ {length_set}]]",
 	Cures: []cause.Cure{
 		Given(func(c *ledger.Case) bool { n := ledger.IntSetting(c, "max_num_seqs"); return n == 0 || n > 8 },
-			Flags("lower_max_num_seqs", "Let the trial run compute less: lower `max_num_seqs`", "The activations shrink about in proportion. {where}", "more requests wait", Option("max_num_seqs", "8"))),
-		Given(longPrompts, Flags("lower_max_batched_tokens", "Then lower `max_num_batched_tokens`", "A step then computes fewer tokens.", "slower long prompts", Option("max_num_batched_tokens", "2048"))),
-		{Fix: "lower_resolution", If: longPrompts, Title: "A model that reads images: allow fewer and smaller ones", Told: "`--limit-mm-per-prompt`, `--mm-processor-kwargs`: the trial takes the largest that are allowed.", Cost: "larger ones are scaled down"},
+			Flags("lower_max_num_seqs", "Make the trial run smaller: lower `max_num_seqs`", "The trial run shrinks with it. {where}", "more requests wait", Option("max_num_seqs", "8"))),
+		Given(longPrompts, Flags("lower_max_batched_tokens", "Then lower `max_num_batched_tokens`", "Fewer tokens are then computed per step.", "slower long prompts", Option("max_num_batched_tokens", "2048"))),
+		{Fix: "lower_resolution", If: longPrompts, Title: "If the model reads images, allow fewer and smaller ones", Told: "Use `--limit-mm-per-prompt` and `--mm-processor-kwargs`: the trial run uses the largest that are allowed.", Cost: "larger ones are scaled down"},
 	},
 	Sources: []string{"vllm/worker/worker.py", "vllm/worker/enc_dec_model_runner.py", "vllm/v1/worker/gpu_worker.py"},
 }}
@@ -31,13 +31,13 @@ var trialCards = []cause.Card{{
 var indexer = cause.Card{
 	ID: "vllm/indexer", Said: []string{"mqa_logits"}, If: func(c *ledger.Case) bool { return c.In("vllm") && ledger.Requested(c) >= units.GiB },
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: indexerFigures,
-	Headline: "asked for {asked} in one piece, to choose the tokens for sparse attention",
-	Means:    "`mqa_logits` in the traceback makes a matrix of scores in 32-bit floats: a row for each token that is computed, as long as `max_model_len`.[[ {asked} is {rows} rows of {row} tokens.]] It lies outside vLLM's share, and the trial run at start does not plan for so many rows.[[ {free} was free beside weights and KV cache.]]",
-	Not:      "A smaller quantisation, a smaller model: what was refused does not depend on the weights.",
+	Headline: "asked for {asked} at once for the token scores of sparse attention",
+	Means:    "`mqa_logits` makes a table of scores: one row per token of the step, each as long as `max_model_len`.[[ {asked} is {rows} rows of {row} tokens.]] It needs room outside vLLM's share, and the trial run at start does not plan for so many rows.",
+	Not:      "A smaller quantisation or model: this table does not depend on the weights.",
 	Cures: []cause.Cure{
-		Flags("lower_context", "Lower `max_model_len` and `max_num_seqs`", "Half of either halves the piece; take the length that you need. {where}", "longer prompts are refused, more requests wait", Option("max_model_len", "65536"), Option("max_num_seqs", "32")),
-		Flags("lower_gpu_memory_utilization", "Or lower `gpu_memory_utilization`", "The KV cache then leaves {more} more beside it.", "a smaller KV cache", Option("gpu_memory_utilization", "0.75")),
-		Words("upgrade_version", "Or update vLLM, and report it if it stays", "Name the model, both limits and this size.", "flags may have changed"),
+		Flags("lower_context", "Lower `max_model_len` and `max_num_seqs`", "Half of either halves the table. Set the length that you need. {where}", "longer prompts are refused, more requests wait", Option("max_model_len", "65536"), Option("max_num_seqs", "32")),
+		Flags("lower_gpu_memory_utilization", "Or lower `gpu_memory_utilization`", "That leaves {more} more outside the KV cache.", "a smaller KV cache", Option("gpu_memory_utilization", "0.75")),
+		Words("upgrade_version", "Or update vLLM, and report it if it stays", "In a report name the model, both limits and this size.", "flags may have changed"),
 	},
 	Sources: []string{"vllm/utils/deep_gemm.py", "vllm/model_executor/layers/sparse_attn_indexer.py"},
 }
@@ -77,13 +77,13 @@ func ShortPrompts(c *ledger.Case) bool { return !longPrompts(c) }
 func LightTrial(c *ledger.Case) (light, which string) {
 	w, n := ledger.SizeOf(c.F().Weights), ledger.IntSetting(c, "max_model_len")
 	if w >= 6*units.GiB && n > 0 && n <= 8192 {
-		return "The weights are " + units.Amount(w) + "; with prompts of " + strconv.Itoa(n) + " tokens at most the trial run takes little beside them.", ""
+		return "The weights are " + units.Amount(w) + ". Beside them the trial run takes little: with prompts of " + strconv.Itoa(n) + " tokens at most.", ""
 	}
 	taken := ""
 	if w > 0 {
 		taken = " (" + units.Amount(w) + ")"
 	}
-	return "", "The line `Model loading took … GiB`" + taken + " tells which part is too large: near four fifths of the card it is the weights; far below that it is the trial run, a small share, or another program."
+	return "", "If `Model loading took … GiB`" + taken + " is about four fifths of the GPU or more, the weights are too large. If it is far less, look at the trial run, a low share, or other programs."
 }
 
 // Light reports that, of a model that reads no images.

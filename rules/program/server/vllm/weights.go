@@ -73,9 +73,9 @@ func Would(c *ledger.Case) string {
 		return ""
 	}
 	if cards > 1 {
-		return "By the model's name the weights are about " + units.Amount(w) + " on each of " + strconv.FormatInt(cards, 10) + " cards, which would fit: most likely they were made at more bits than the name says, or not on all of these cards. "
+		return "By the model's name the weights are about " + units.Amount(w) + " on each of " + strconv.FormatInt(cards, 10) + " cards, which would fit. Most likely they were loaded at more bits than the name says, or not on all of these cards. "
 	}
-	return "By the model's name the weights are about " + units.Amount(w) + ", which would fit: most likely they were made at more bits than the name says. "
+	return "By the model's name the weights are about " + units.Amount(w) + ", which would fit. Most likely they were loaded at more bits than the name says. "
 }
 
 // Unread: a checkpoint of 8 bit for Ascend, whose format the command does not name.
