@@ -31,7 +31,7 @@ func spells(settings map[string]string) map[string]func(*ledger.Case) []step.Ste
 		out[fix] = func(c *ledger.Case) []step.Step {
 			if fix == "fewer_gpu_layers" && !ggml.LayersKnown(c) {
 				return []step.Step{
-					{Kind: "text", Text: "N: half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
+					{Kind: "text", Text: "N: half of the layers that are on the GPU now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
 					{Kind: kind, Text: strings.ReplaceAll(text, "%d", "N")},
 				}
 			}
@@ -92,7 +92,7 @@ var LocalAI = app(program.Program{
 	"moe_cpu_offload":              "config options:\n  - n_cpu_moe:%d   # in the model's YAML",
 	"enable_flash_attention":       "config flash_attention: \"on\"   # in the model's YAML",
 	"quantize_kv_cache":            "config flash_attention: \"on\"   # in the model's YAML\ncache_type_k: q8_0\ncache_type_v: q8_0",
-	"balance_split":                "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the cards",
+	"balance_split":                "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the GPUs",
 	"use_mmap":                     "config mmap: true   # in the model's YAML",
 	"lower_gpu_memory_utilization": "config gpu_memory_utilization: 0.8   # in the model's YAML (vLLM backend)",
 	"raise_gpu_memory_utilization": "config gpu_memory_utilization: 0.95   # in the model's YAML (vLLM backend)",
@@ -114,7 +114,7 @@ var Jan = app(program.Program{
 	"quantize_kv_cache":      "ui Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0",
 	"use_mmap":               "ui Settings, Model Providers, Llama.cpp: Disable mmap off",
 	"restart_session":        "ui Settings, Model Providers, Llama.cpp: Auto-Unload Old Models on; or stop the other model in System Monitor",
-	"select_gpu":             "ui Settings, Hardware: switch on the one card that shall be used",
+	"select_gpu":             "ui Settings, Hardware: switch on the one GPU that shall be used",
 	"upgrade_version":        "ui Settings, General: Check for Updates; then Settings, Model Providers, Llama.cpp: Version & Backend",
 })
 
@@ -138,7 +138,7 @@ var Llamafile = app(program.Program{
 	Hints:   []string{".llamafile"},
 	Sources: program.Sources{"llamafile/README.md": "--gpu"},
 }, map[string]string{
-	"fewer_gpu_layers":  "text Start it with `-ngl %d` (`-ngl 0` or `--gpu disable` leaves the card out).",
+	"fewer_gpu_layers":  "text Start it with `-ngl %d` (`-ngl 0` or `--gpu disable` leaves the GPU out).",
 	"lower_context":     "text Start it with `-c %d`.",
 	"lower_ubatch":      "text Start it with `-ub %d`.",
 	"lower_batch_size":  "text Start it with `-b %d`.",
@@ -161,7 +161,7 @@ var IkLlamaCpp = app(program.Program{
 	"lower_batch_size":       "text Start it with `-b %d`.",
 	"enable_flash_attention": "text Start it with `-fa on`, and with `-mla 3` for DeepSeek-like models.",
 	"quantize_kv_cache":      "text Start it with `-ctk q8_0 -ctv q8_0` (`-ctk q8_0` alone with `-mla`).",
-	"balance_split":          "text Set `-ts` with one number for each card, smaller for the one that failed.",
+	"balance_split":          "text Set `-ts` with one number for each GPU, smaller for the one that failed.",
 	"upgrade_version":        "text `git pull` in ik_llama.cpp and build again.",
 })
 
@@ -177,7 +177,7 @@ var LlamaBox = app(program.Program{
 	"lower_batch_size":       "text Start it with `-b %d`.",
 	"enable_flash_attention": "text Start it with `--flash-attn`.",
 	"quantize_kv_cache":      "text Start it with `--flash-attn -ctk q8_0 -ctv q8_0`.",
-	"balance_split":          "text Set `-ts` with one number for each card, smaller for the one that failed.",
+	"balance_split":          "text Set `-ts` with one number for each GPU, smaller for the one that failed.",
 	"lower_parallel":         "text Start it with `--parallel 1`.",
 })
 

@@ -22,12 +22,12 @@ var CNTK = program.Program{
 	Cards: []cause.Card{{
 		ID: "cntk/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CUDNN_STATUS_ALLOC_FAILED", "CUDA failure 2"},
 		Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.Unknown, cause.OversizedAllocation},
-		Headline: "ran out of memory on the card",
-		Means:    "The driver refused memory, and the line does not say how much. Activations grow with the minibatch; with cuDNN a work space for each convolution comes on top, which CNTK does not limit unless it is told to. Another program on the card leaves less.",
+		Headline: "ran out of memory on the GPU",
+		Means:    "The driver refused memory, and the line does not say how much. Activations grow with the minibatch; with cuDNN a work space for each convolution comes on top, which CNTK does not limit unless it is told to. Another program on the GPU leaves less.",
 		Not:      "PyTorch's settings and switches: CNTK has none of them.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Told: "In the SGD block of the configuration; in Python the size that you ask the minibatch source for.", Own: true, Cost: "slower; the learning rate may have to follow"},
-			{Fix: "kill_stale_process", Title: "See what else is on the card", Told: "`deviceId=1` on the command line (or in the configuration) takes another one.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", Title: "See what else is on the GPU", Told: "`deviceId=1` on the command line (or in the configuration) takes another one.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			{Fix: "limit_framework_preallocation", Title: "Limit cuDNN's work space", Told: "It counts in samples; 0, the default, sets no limit:", Kind: "config", Text: "SGD = [\n    maxTempMemSizeInSamplesForCNN = 1\n]", Cost: "slower convolutions"},
 		},
 		Sources: []string{"CNTK/Source/SGDLib/SGD.cpp", "CNTK/Source/Math/CuDnnConvolutionEngine.cu", "https://github.com/microsoft/CNTK/issues/220"},

@@ -25,7 +25,7 @@ var (
 		Like:    []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Steps: spelling{
 			"lower_batch_size":  say("`--batch-size 2` (8 unless set; it counts for Whisper and, since October 2024, for the aligner), 0 for Whisper without batches."),
-			"use_smaller_model": say("`--whisper-model small.en` in place of medium.en (other languages `small`)."),
+			"use_smaller_model": say("`--whisper-model small.en` instead of medium.en (other languages `small`)."),
 			"cpu_offload":       say("`--device cpu`: Whisper then runs in 8 bit."),
 			"lower_context":     step.Paste("shell", inPieces.Text),
 		},
@@ -34,9 +34,9 @@ var (
 		Cards: []cause.Card{{
 			ID: "whisper-diarization/aligner", Kinds: cardFull, Said: []string{"in generate_emissions", "generate_emissions("}, If: ownAudio,
 			Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "ran out of graphics memory in the forced aligner[[: {asked} more was refused]]",
+			Headline: "ran out of GPU memory in the forced aligner[[: {asked} more was refused]]",
 			Means:    "Whisper is done and freed. The aligner's wav2vec 2.0 reads windows of 30 seconds, some at a time, for which a few GB suffice at any length. ctc-forced-aligner from 29 December 2024 to 7 January 2025 had that the wrong way round: a recording longer than 30 seconds went through whole, and its attention grows with the square of the length. Before that the batch size was taken for 1.",
-			Not:      "A smaller Whisper model: it is no longer on the card.",
+			Not:      "A smaller Whisper model: it is no longer on the GPU.",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update ctc-forced-aligner", Kind: "shell", Text: "pip install --upgrade --force-reinstall --no-deps git+https://github.com/MahmoudAshraf97/ctc-forced-aligner.git", Cost: "some minutes: it compiles"},
 				{Fix: "lower_batch_size", Title: "If it is newer: fewer windows at a time", Told: "`--batch-size 2` with diarize.py (8 unless set), `--batch_size 2` with the aligner's own command (4 unless set), or `generate_emissions(..., batch_size=2)`.", Cost: "slower"},
@@ -58,7 +58,7 @@ var (
 		Cards: []cause.Card{{
 			ID: "diarizer/clustering", Kinds: cardFull, Said: []string{"offline_clustering.py", "longform_clustering.py", "getCosAffinityMatrix", "perform_clustering"}, If: ownAudio,
 			Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "ran out of graphics memory while it compared the voices of a long recording",
+			Headline: "ran out of GPU memory while it compared the voices of a long recording",
 			Means:    "The voice is sampled every quarter of a second, and clustering makes a matrix of all samples by all, several copies of it: twice the length is four times the memory. Since November 2023 NeMo does it in chunks of `embeddings_per_chunk` (10,000, about 40 minutes of speech) where the configuration has that key; older ones compare the whole recording.",
 			Not:      "A smaller speech recogniser or batch: clustering has no batches.",
 			Cures: []cause.Cure{
@@ -70,8 +70,8 @@ var (
 		}, {
 			ID: "diarizer/networks", Kinds: cardFull, Said: []string{"msdd_models.py", "clustering_diarizer.py"}, If: ownAudio,
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory while it looked for speakers",
-			Means:    "Speech detection and voice samples go through their networks in batches of 64 (`batch_size`), the last network (MSDD) in batches of 25 (`infer_batch_size`). What another part of the program left on the card, such as a speech recogniser, counts too.",
+			Headline: "ran out of GPU memory while it looked for speakers",
+			Means:    "Speech detection and voice samples go through their networks in batches of 64 (`batch_size`), the last network (MSDD) in batches of 25 (`infer_batch_size`). What another part of the program left on the GPU, such as a speech recogniser, counts too.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batches in the diarizer's YAML", Kind: "config", Text: "batch_size: 16\ndiarizer:\n  msdd_model:\n    parameters:\n      infer_batch_size: 8", Cost: "slower"},
 				{Fix: "empty_cache", Title: "Free the recogniser before", Kind: "python", Text: "del model\ntorch.cuda.empty_cache()   # before the diarizer is made", Cost: "none"},

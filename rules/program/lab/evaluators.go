@@ -94,9 +94,9 @@ var (
 			"half_precision":   say("`model_kwargs=dict(torch_dtype='torch.bfloat16')` in the model's file, or `--model-kwargs torch_dtype=torch.bfloat16`."),
 			"load_in_8bit":     say("A checkpoint that is quantised already, or its LMDeploy backend (`-a lmdeploy`)."),
 		},
-		Titles: map[string]string{"lower_parallel": "Use one worker on each card", "lower_context": "Lower `max_seq_len`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
+		Titles: map[string]string{"lower_parallel": "Use one worker on each GPU", "lower_context": "Lower `max_seq_len`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
 		Cards: []cause.Card{
-			itself(loadOf("opencompass", "A task gets the number of cards in `num_gpus` of its run_cfg (1 in most files); weights take 2 GB a billion parameters at 16 bit. Several workers on one card load the model several times.", "`batch_size`: the model is loaded before the first request.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
+			itself(loadOf("opencompass", "A task gets the number of cards in `num_gpus` of its run_cfg (1 in most files); weights take 2 GB a billion parameters at 16 bit. Several workers on one GPU load the model several times.", "`batch_size`: the model is loaded before the first request.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
 			itself(scored("opencompass", "Perplexity tasks keep logits: batch size x length x vocabulary at 32 bit.[[ {scored}]] The batch size stands in the model's file, 8 in most.", "", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
 			itself(useOf("opencompass", "while it generated", "The KV cache grows with batch size (8 in most model files) x (prompt + `max_out_len`).", "", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},
@@ -160,5 +160,5 @@ var mtebLong = cause.Card{
 
 // evalBatch is a smaller batch by hand, with the size of the log halved.
 func evalBatch(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` in place of the present value; with `auto` add `--max_batch_size`, which caps the search (64 by default)."}}
+	return []step.Step{{Kind: "text", Text: "`--batch_size " + trainer.Halved(c, "1", "batch_size") + "` instead of the present value; with `auto` add `--max_batch_size`, which caps the search (64 by default)."}}
 }

@@ -11,14 +11,14 @@ import (
 // leaves open.
 func fits(name, means, not, source string, cures ...string) cause.Card {
 	k := stepOf(name, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory[[ {in}]][[: it fills the {full} card by itself]]"
+	k.Headline = "ran out of GPU memory[[ {in}]][[: it fills the {full} card by itself]]"
 	return k
 }
 
 // puts is a card on putting the model on the card.
 func puts(name, means, not, source string, cures ...string) cause.Card {
 	k := loadOf(name, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory while it put the model on the card"
+	k.Headline = "ran out of GPU memory while it put the model on the GPU"
 	return k
 }
 
@@ -37,12 +37,12 @@ var (
 			"lower_batch_size":       say("`--train_batch_size=1`."),
 			"lower_resolution":       say("In multidatabackend.json: `resolution` 768 or 512, then delete the caches of VAE outputs."),
 			"optimizer_8bit":         say("`--optimizer=bnb-adamw8bit`, or `optimi-lion` with bf16 weights."),
-			"lower_num_workers":      say("`--offload_during_startup=true`: text encoder and VAE are then on the card in turn while data is cached."),
+			"lower_num_workers":      say("`--offload_during_startup=true`: text encoder and VAE are then on the GPU in turn while data is cached."),
 		},
 		Titles: map[string]string{"lower_num_workers": "One model at a time while data is cached"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			puts("simpletuner", "Weights go to the card at 16 bit before they are quantised, unless `--quantize_via=cpu` does that in RAM; while data is cached, text encoder and VAE are there as well.", "A smaller batch or resolution: the model is loaded first.", "SimpleTuner/documentation/OPTIONS.md", "use_lower_quant", "lower_num_workers", "lowvram_mode"),
+			puts("simpletuner", "Weights go to the GPU at 16 bit before they are quantised, unless `--quantize_via=cpu` does that in RAM; while data is cached, text encoder and VAE are there as well.", "A smaller batch or resolution: the model is loaded first.", "SimpleTuner/documentation/OPTIONS.md", "use_lower_quant", "lower_num_workers", "lowvram_mode"),
 			fits("simpletuner", "The frozen base model is most of what fills a card: 24 GB for Flux at 16 bit, half of that at int8. Without gradient checkpointing every layer's activations come on top.", "`--gradient_accumulation_steps`: it saves nothing for a batch of 1.", "SimpleTuner/documentation/OPTIONS.md", "gradient_checkpointing", "use_lower_quant", "lowvram_mode"),
 		},
 	}
@@ -61,14 +61,14 @@ var (
 			"use_lower_quant":        config("[model]\ntransformer_dtype = 'float8'   # LoRA"),
 			"lower_batch_size":       config("micro_batch_size_per_gpu = 1\ngradient_accumulation_steps = 4"),
 			"lower_resolution":       say("In dataset.toml: `resolutions = [512]`, and for video a smaller entry in `frame_buckets`."),
-			"shard_training":         say("`pipeline_stages = 2` for every two cards: each card then holds half of the layers."),
+			"shard_training":         say("`pipeline_stages = 2` for every two cards: each GPU then holds half of the layers."),
 			"optimizer_8bit":         config("[optimizer]\ntype = 'AdamW8bitKahan'"),
 		},
 		Titles: map[string]string{"lowvram_mode": "Swap blocks to RAM (`blocks_to_swap`)", "gradient_checkpointing": "Keep the checkpoints in RAM (`activation_checkpointing = 'unsloth'`)"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			ram.Unloading("diffusion-pipe/unloading", cause.Cure{Fix: "lowvram_mode", Title: "Swap fewer blocks, at 8 bit", Told: "A lower `blocks_to_swap`, as far as the card allows; float8 halves what each block takes:", Kind: "config", Text: "blocks_to_swap = 10   # lower than now\n[model]\ntransformer_dtype = 'float8'", Cost: "More VRAM; hardly any quality."}),
-			puts("diffusion-pipe", "The transformer's weights go to the cards as `transformer_dtype` says: 28 GB for Wan 14B at 16 bit, half of that at float8. `pipeline_stages` divides them among cards.", "A smaller batch or resolution: the model is loaded first.", "diffusion-pipe/docs/supported_models.md", "use_lower_quant", "lowvram_mode", "shard_training"),
+			ram.Unloading("diffusion-pipe/unloading", cause.Cure{Fix: "lowvram_mode", Title: "Swap fewer blocks, at 8 bit", Told: "A lower `blocks_to_swap`, as far as the GPU allows; float8 halves what each block takes:", Kind: "config", Text: "blocks_to_swap = 10   # lower than now\n[model]\ntransformer_dtype = 'float8'", Cost: "More VRAM; hardly any quality."}),
+			puts("diffusion-pipe", "The transformer's weights go to the GPUs as `transformer_dtype` says: 28 GB for Wan 14B at 16 bit, half of that at float8. `pipeline_stages` divides them among cards.", "A smaller batch or resolution: the model is loaded first.", "diffusion-pipe/docs/supported_models.md", "use_lower_quant", "lowvram_mode", "shard_training"),
 			fits("diffusion-pipe", "The largest bucket decides, resolution times frames, so it can fail when the first batch of that bucket comes.", "", "diffusion-pipe/README.md", "lowvram_mode", "gradient_checkpointing", "lower_resolution"),
 		},
 	}
@@ -84,7 +84,7 @@ var (
 		},
 		Titles: map[string]string{"lowvram_mode": "Choose the VRAM entry of a smaller card"},
 		Like:   []*program.Program{&trainer.Pictures},
-		Cards: []cause.Card{fits("fluxgym", "The VRAM entry chooses the optimizer and how much is trained: 20G AdamW 8 bit, 16G Adafactor, 12G the single blocks alone. Windows and a browser take 1 to 2 GB of the card, so take the entry below it.",
+		Cards: []cause.Card{fits("fluxgym", "The VRAM entry chooses the optimizer and how much is trained: 20G AdamW 8 bit, 16G Adafactor, 12G the single blocks alone. Windows and a browser take 1 to 2 GB of the GPU, so take the entry below it.",
 			"", "fluxgym/app.py", "lowvram_mode", "lower_resolution")},
 	}
 	// DiffSynth is ModelScope's studio, with training scripts of its own.
@@ -96,14 +96,14 @@ var (
 			"gradient_checkpointing": say("Add `--use_gradient_checkpointing_offload` to your command: the checkpoints then wait in RAM."),
 			"use_lower_quant":        say("Training: `--fp8_models PATH` for the frozen ones, `--offload_models` for those that only prepare the data."),
 			"lower_resolution":       say("`--max_pixels 262144` (1048576 by default), or a smaller `--height` and `--width`; in video fewer frames."),
-			"lowvram_mode":           say("In use: pass `**vram_config` with offload_device \"cpu\" to each ModelConfig, and `vram_limit=` some GB below the card's size to the pipeline, as its README shows."),
+			"lowvram_mode":           say("In use: pass `**vram_config` with offload_device \"cpu\" to each ModelConfig, and `vram_limit=` some GB below the GPU's size to the pipeline, as its README shows."),
 			"vae_tiling":             say("`tiled=True` in the call of the pipeline."),
 		},
 		Titles: map[string]string{"lowvram_mode": "Turn on its memory management (`vram_limit`)"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			trainOf("diffsynth", "The frozen model and the activations of one picture or clip fill the card; `--max_pixels` bounds a frame.", "", "DiffSynth-Studio/diffsynth/diffusion/parsers.py", "gradient_checkpointing", "lower_resolution", "use_lower_quant"),
-			useOf("diffsynth", "while it made a picture or clip", "Unless told otherwise all models of the pipeline are on the card together. With `vram_limit` they stay in RAM or on disk and pass through.", "Fewer steps: each needs the same.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution"),
+			trainOf("diffsynth", "The frozen model and the activations of one picture or clip fill the GPU; `--max_pixels` bounds a frame.", "", "DiffSynth-Studio/diffsynth/diffusion/parsers.py", "gradient_checkpointing", "lower_resolution", "use_lower_quant"),
+			useOf("diffsynth", "while it made a picture or clip", "Unless told otherwise all models of the pipeline are on the GPU together. With `vram_limit` they stay in RAM or on disk and pass through.", "Fewer steps: each needs the same.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution"),
 		},
 	}
 	// Ludwig is set up by a file.

@@ -20,19 +20,19 @@ var (
 		Proofs: []string{"ilab model train", "ilab train --", "/instructlab/model/", "instructlab/training/", "/share/instructlab/"},
 		Steps: spelling{
 			"use_lora":          say("`ilab model train --pipeline accelerated --lora-rank 4 --lora-quantize-dtype nf4`: a LoRA on 4-bit weights. The rank is 0 by default, which trains all weights."),
-			"lower_batch_size":  say("`--max-batch-len 4096` (tokens of one card; 5000 by default, up to 60000 in the profiles; not below `--max-seq-len`)."),
+			"lower_batch_size":  say("`--max-batch-len 4096` (tokens of one GPU; 5000 by default, up to 60000 in the profiles; not below `--max-seq-len`)."),
 			"lower_context":     say("`--max-seq-len 2048 --max-batch-len 2048` (4096 by default): longer samples are left out."),
 			"offload_optimizer": say("`--deepspeed-cpu-offload-optimizer true`: 12 bytes of RAM a parameter."),
-			"shard_training":    say("`--gpus 4`: weights, gradients and optimizer are divided by the cards."),
+			"shard_training":    say("`--gpus 4`: weights, gradients and optimizer are divided by the GPUs."),
 		},
 		Titles: map[string]string{"use_lora": "Train a LoRA (`--lora-rank`)", "lower_batch_size": "Fewer tokens in a step (`--max-batch-len`)", "shard_training": "Use several cards"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{{
 			ID: "instructlab/train", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !ledger.Roomy(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Good, Figures: phaseFigures,
 			Headline: "ran out of memory while training",
-			Means:    "Without `--lora-rank` all weights are trained: about 16 bytes a parameter, 112 GB for 7B, divided by the cards. The profiles that it comes with are for 2 to 8 data-centre cards.[[ This process holds {mine} of {total}.]] A model that `ilab model serve` or `chat` still has loaded takes its part of the card.",
+			Means:    "Without `--lora-rank` all weights are trained: about 16 bytes a parameter, 112 GB for 7B, divided by the GPUs. The profiles that it comes with are for 2 to 8 data-centre cards.[[ This process holds {mine} of {total}.]] A model that `ilab model serve` or `chat` still has loaded takes its part of the GPU.",
 			Not:      "`--optimize-memory` with `--pipeline accelerated`: only the pipeline `full` reads it. `--effective-batch-size`: it is accumulated.",
-			Cures:    append(fixes("use_lora"), cause.Cure{Fix: "kill_stale_process", Title: "End what still serves a model", Told: "`ilab model serve` and `ilab model chat` keep one on the card:", Kind: "shell", Text: "nvidia-smi", Cost: "free"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "shard_training"}),
+			Cures:    append(fixes("use_lora"), cause.Cure{Fix: "kill_stale_process", Title: "End what still serves a model", Told: "`ilab model serve` and `ilab model chat` keep one on the GPU:", Kind: "shell", Text: "nvidia-smi", Cost: "free"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "shard_training"}),
 			Sources:  []string{"instructlab/src/instructlab/configuration.py", "instructlab/src/instructlab/model/full_train.py", "https://github.com/instructlab/instructlab/issues/2666"},
 		}},
 	}
@@ -60,7 +60,7 @@ var (
 				Cures: []cause.Cure{
 					{Fix: "efficient_attention", Title: "Convert the logits in pieces (defer_fp32_logits)", Told: "Both are off by default; the second needs the first:", Kind: "config", Text: "policy.megatron_cfg.defer_fp32_logits=true policy.logprob_chunk_size=1024", Cost: "hardly slower"},
 					{Fix: "lower_batch_size", Own: true, Cost: "slower"},
-					{Fix: "shard_training", Own: true, Cost: "communication between the cards"},
+					{Fix: "shard_training", Own: true, Cost: "communication between the GPUs"},
 				},
 				Sources: []string{"NeMo-RL/examples/configs/grpo_math_1B.yaml", "NeMo-RL/nemo_rl/models/megatron/setup.py", "NeMo-RL/nemo_rl/models/megatron/train.py", "Megatron-LM/megatron/core/transformer/module.py"},
 			},

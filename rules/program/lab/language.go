@@ -18,7 +18,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  say("`--batch_size=4` with `--gradient_accumulation_steps` raised alike (defaults 12 and 40): the same result."),
 			"lower_context":     say("`--block_size=512` (1024 in GPT-2): attention and activations shrink with it."),
-			"mixed_precision":   say("`--dtype=bfloat16`, or `float16` on cards before RTX 30; both are chosen by default where the card has them."),
+			"mixed_precision":   say("`--dtype=bfloat16`, or `float16` on cards before RTX 30; both are chosen by default where the GPU has them."),
 			"use_smaller_model": say("From scratch: `--n_layer=6 --n_head=6 --n_embd=384`. Finetuning: `--init_from=gpt2` (124 M) instead of gpt2-xl (1.5 B)."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size, accumulate gradients", "lower_context": "Lower `block_size`"},
@@ -41,7 +41,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  say("`--train.micro_batch_size 1`: `--train.global_batch_size` stays, it accumulates. Older lit-gpt: `micro_batch_size = 1` at the top of the script."),
 			"lower_context":     say("`--train.max_seq_length 512`, or half of the present value: by default the longest sample of the data set decides."),
-			"load_in_4bit":      say("`--quantize bnb.nf4 --precision bf16-true` (finetune_lora, generate and chat; one card)."),
+			"load_in_4bit":      say("`--quantize bnb.nf4 --precision bf16-true` (finetune_lora, generate and chat; one GPU)."),
 			"half_precision":    say("`--precision bf16-true`: half of 32-true, and no 32-bit copy as in bf16-mixed."),
 			"use_lora":          say("`litgpt finetune_lora` instead of `finetune_full`; with `--quantize bnb.nf4 --precision bf16-true` it is QLoRA."),
 			"shard_training":    say("`--devices 4`: FSDP shares weights and optimizer out. It does not go with `--quantize`."),
@@ -53,7 +53,7 @@ var (
 			loadOf("litgpt", "Weights take 2 bytes a parameter at bf16-true, 4 at 32-true, about 0.7 at nf4.", "`micro_batch_size`: the model is loaded first.", "litgpt/tutorials/quantize.md", "load_in_4bit", "half_precision", "shard_training"),
 			stepOf("litgpt",
 				"A step holds `micro_batch_size` samples, and one long sample makes a step expensive.[[ {asked} is the size of {tokens128} tokens with Llama 3's vocabulary of 128,000 at 32 bit.]]",
-				"A smaller `global_batch_size`: only the micro batch is on the card.", "litgpt/tutorials/oom.md",
+				"A smaller `global_batch_size`: only the micro batch is on the GPU.", "litgpt/tutorials/oom.md",
 				"lower_context", "lower_batch_size", "use_lora"),
 		},
 	}
@@ -74,7 +74,7 @@ var (
 			loadOf("gpt-neox", "It failed while model and optimizer were set up: about 16 to 18 bytes for each parameter that a card holds, divided by pipeline x model parallel size.", "`train_micro_batch_size_per_gpu`: weights and optimizer state do not depend on it.", "gpt-neox/configs/README.md", "shard_training", "offload_optimizer", "use_smaller_model"),
 			stepOf("gpt-neox",
 				"Activations grow with `train_micro_batch_size_per_gpu` x `seq_length`; with pipeline parallelism the first stage keeps several micro batches. Weights and optimizer state (16 to 18 bytes a parameter) are divided by ZeRO 1 and the parallel sizes.",
-				"A smaller `train_batch_size`: only the micro batch is on the card.", "gpt-neox/configs/neox_arguments.md",
+				"A smaller `train_batch_size`: only the micro batch is on the GPU.", "gpt-neox/configs/neox_arguments.md",
 				"gradient_checkpointing", "lower_batch_size", "shard_training"),
 		},
 	}
@@ -97,7 +97,7 @@ var (
 				"A smaller global or micro batch: the micro batch is 1 already.", "composer/composer/trainer/trainer.py",
 				"gradient_checkpointing", "lower_context", "shard_training"), "composer/one", "internal microbatch of size 1"),
 			stepOf("composer",
-				"`device_train_microbatch_size`, the samples of one forward pass, decides; the global batch is made of micro batches. Started with `python` instead of `composer` it runs on one card and shards nothing.",
+				"`device_train_microbatch_size`, the samples of one forward pass, decides; the global batch is made of micro batches. Started with `python` instead of `composer` it runs on one GPU and shards nothing.",
 				"A smaller `global_train_batch_size`: it changes the result, not the memory.", "llm-foundry/TUTORIAL.md",
 				"lower_batch_size", "gradient_checkpointing", "shard_training"),
 		},
@@ -110,7 +110,7 @@ var (
 		Steps:   Composer.Steps, Titles: Composer.Titles,
 		Like: []*program.Program{&Composer, &trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("llm-foundry",
-			"`device_train_microbatch_size` x `max_seq_len` decides; the global batch is made of micro batches. Started with `python train.py` instead of `composer train/train.py` it runs on one card, and FSDP shards nothing.",
+			"`device_train_microbatch_size` x `max_seq_len` decides; the global batch is made of micro batches. Started with `python train.py` instead of `composer train/train.py` it runs on one GPU, and FSDP shards nothing.",
 			"A smaller `global_train_batch_size`: it changes the result, not the memory.", "llm-foundry/TUTORIAL.md",
 			"lower_batch_size", "gradient_checkpointing", "lower_context")},
 	}
@@ -123,14 +123,14 @@ var (
 			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 32` (the README has 4 and 8)."),
 			"lower_context":          say("`--model_max_length 256` (default 512): longer samples are cut."),
 			"gradient_checkpointing": say("Add `--gradient_checkpointing True`."),
-			"offload_optimizer":      say("`--deepspeed ./configs/default_offload_opt_param.json` in place of both `--fsdp` options, or `--fsdp \"full_shard auto_wrap offload\"`."),
+			"offload_optimizer":      say("`--deepspeed ./configs/default_offload_opt_param.json` instead of both `--fsdp` options, or `--fsdp \"full_shard auto_wrap offload\"`."),
 			"shard_training":         say("Start it with `torchrun --nproc_per_node=4` and `--fsdp \"full_shard auto_wrap\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer` (`LLaMADecoderLayer` in Transformers of March 2023: a wrong name wraps nothing)."),
-			"use_lora":               say("The script trains all weights; for one card take alpaca-lora or the peft library: about 16 GB for 7B in 8 bit."),
+			"use_lora":               say("The script trains all weights; for one GPU take alpaca-lora or the peft library: about 16 GB for 7B in 8 bit."),
 		},
 		Titles: map[string]string{"offload_optimizer": "Offload weights and optimizer to RAM"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("stanford_alpaca",
-			"It trains all weights: for 7B about 112 GB (7 x 4 x 4, by the README) before activations, sharded over the cards by FSDP. It is made for 4 cards of 80 GB.",
+			"It trains all weights: for 7B about 112 GB (7 x 4 x 4, by the README) before activations, sharded over the GPUs by FSDP. It is made for 4 cards of 80 GB.",
 			"", "stanford_alpaca/README.md",
 			"offload_optimizer", "shard_training", "use_lora")},
 	}
@@ -164,13 +164,13 @@ var (
 			"lower_context":          say("`--source_max_len 512 --target_max_len 256` (defaults 1024 and 256); with `--do_mmlu_eval` also `--mmlu_source_max_len 1024`."),
 			"load_in_4bit":           say("It is the default: `--bits 16` or `--full_finetune` in your command undo it."),
 			"gradient_checkpointing": say("`--gradient_checkpointing True` is the default: leave it."),
-			"optimizer_8bit":         say("`--optim paged_adamw_32bit` is the default: it moves to RAM when the card is full."),
+			"optimizer_8bit":         say("`--optim paged_adamw_32bit` is the default: it moves to RAM when the GPU is full."),
 			"shard_training":         say("Plain `python qlora.py` spreads the layers over all visible cards (`device_map=\"auto\"`), each filled up to `--max_memory_MB` (80000 by default)."),
 		},
 		Titles: map[string]string{"load_in_4bit": "Load it in 4 bit (`--bits 4`)"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("qlora", "At 4 bit the base model takes about 0.6 GB a billion parameters, more where `--bits` is not 4. `--max_memory_MB` (default 80000) is how much of each card it plans to use: with less, layers go to RAM or to other cards.", "`--source_max_len`: the model is loaded first.", "qlora/qlora.py", "load_in_4bit", "shard_training", "use_smaller_model"),
+			loadOf("qlora", "At 4 bit the base model takes about 0.6 GB a billion parameters, more where `--bits` is not 4. `--max_memory_MB` (default 80000) is how much of each GPU it plans to use: with less, layers go to RAM or to other cards.", "`--source_max_len`: the model is loaded first.", "qlora/qlora.py", "load_in_4bit", "shard_training", "use_smaller_model"),
 			stepOf("qlora",
 				"The base model is at 4 bit by default, so activations count: batch size x (`source_max_len` + `target_max_len`). Logits are tokens x vocabulary at 32 bit.[[ {asked} is the size of {tokens128} tokens with a vocabulary of 128,000.]]",
 				"", "qlora/qlora.py",
@@ -238,12 +238,12 @@ var (
 			"lower_batch_size":       config("per_device_train_batch_size: 1\nper_device_eval_batch_size: 1\ngradient_accumulation_steps: 16"),
 			"lower_context":          config("max_seq_length: 1024   # DPO: max_length and max_prompt_length"),
 			"gradient_checkpointing": config("gradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  use_reentrant: false"),
-			"use_lora":               say("The recipe's `config_qlora.yaml` in place of `config_full.yaml`, started with `--config_file recipes/accelerate_configs/ddp.yaml` (in older releases multi_gpu.yaml)."),
+			"use_lora":               say("The recipe's `config_qlora.yaml` instead of `config_full.yaml`, started with `--config_file recipes/accelerate_configs/ddp.yaml` (in older releases multi_gpu.yaml)."),
 			"shard_training":         say("`accelerate launch --config_file recipes/accelerate_configs/zero3.yaml` (or fsdp.yaml): not ddp.yaml with a full recipe."),
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("alignment-handbook",
-			"The full recipes are made for 8 cards of 80 GB: all weights, 16 bytes a parameter sharded by ZeRO-3, batches of 8 or 16 on each card. DPO keeps a reference model as well, and a sample is two answers.",
+			"The full recipes are made for 8 cards of 80 GB: all weights, 16 bytes a parameter sharded by ZeRO-3, batches of 8 or 16 on each GPU. DPO keeps a reference model as well, and a sample is two answers.",
 			"", "alignment-handbook/recipes/zephyr-7b-beta/sft/config_full.yaml",
 			"lower_batch_size", "use_lora", "shard_training")},
 	}
@@ -268,10 +268,10 @@ var (
 		Titles: map[string]string{"quantize_kv_cache": "Free the inference cache (`--release_inference_cache`)"}, Costs: map[string]string{"quantize_kv_cache": "slower generation"},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			saying(phaseCard("", "ran out of memory with four models on the cards", "Step 3 trains an actor and a critic and keeps a reference and a reward model. With the hybrid engine the actor is there once more for generating, with a KV cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
+			saying(phaseCard("", "ran out of memory with four models on the GPUs", "Step 3 trains an actor and a critic and keeps a reference and a reward model. With the hybrid engine the actor is there once more for generating, with a KV cache for `max_prompt_seq_len` + `max_answer_seq_len`.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", stepped,
 				fixes("shard_training", "offload_optimizer", "quantize_kv_cache")), "deepspeed-chat/four", "step3_rlhf_finetuning", "rlhf_engine.py", "ppo_trainer.py"),
-			stepOf("deepspeed-chat", "Without LoRA all weights are trained: about 16 bytes a parameter, divided by the cards with ZeRO 3. `per_device_train_batch_size` x `max_seq_len` comes on top.",
+			stepOf("deepspeed-chat", "Without LoRA all weights are trained: about 16 bytes a parameter, divided by the GPUs with ZeRO 3. `per_device_train_batch_size` x `max_seq_len` comes on top.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py",
 				"shard_training", "offload_optimizer", "lower_batch_size"),
 		},
@@ -299,7 +299,7 @@ var (
 // autoTrainTasks is about AutoTrain's trainers beside the one for language models:
 // none of them knows LoRA or fewer bits.
 func autoTrainTasks() cause.Card {
-	k := stepOf("autotrain", "This trainer trains all weights in 32 bit, about 16 bytes a parameter with `adamw_torch` (2 billion: 32 GB), before any batch; it has no LoRA and no 4 bit, which AutoTrain has for language models and seq2seq only. A model of some hundred million parameters leaves the card to the batch.",
+	k := stepOf("autotrain", "This trainer trains all weights in 32 bit, about 16 bytes a parameter with `adamw_torch` (2 billion: 32 GB), before any batch; it has no LoRA and no 4 bit, which AutoTrain has for language models and seq2seq only. A model of some hundred million parameters leaves the GPU to the batch.",
 		"`--peft`, `--quantization`: this trainer has neither.", "autotrain-advanced/src/autotrain/trainers/sent_transformers/params.py", "use_smaller_model")
 	k.ID, k.Said = "autotrain/tasks", []string{"trainers.sent_transformers", "trainers/sent_transformers", "trainers.text_", "trainers/text_", "trainers.token_classification", "trainers/token_classification", "trainers.extractive", "trainers/extractive", "trainers.image_", "trainers/image_", "trainers.object_detection", "trainers/object_detection"}
 	k.Cures = []cause.Cure{

@@ -66,7 +66,7 @@ func llamaFigures(c *ledger.Case) map[string]string {
 func grouped(n int64) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 var (
-	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "About {four} in all, which llama.cpp and Ollama (a Q4_K_M file) spread over the cards that are there, or Transformers with bitsandbytes and `device_map=\"auto\"`. This code has 16 bit only.", Cost: "slight loss of quality"}
+	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "About {four} in all, which llama.cpp and Ollama (a Q4_K_M file) spread over the GPUs that are there, or Transformers with bitsandbytes and `device_map=\"auto\"`. This code has 16 bit only.", Cost: "slight loss of quality"}
 	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "By the size of the weights on a card: 7B 12.6 GiB on one, 13B 12.1 on each of two (`--nproc_per_node 2`), 8B 15 on one.", Cost: "quality"}
 	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use cards with more memory", Told: "As many as now; weights, KV cache and 1 to 2 GiB to work in must fit on each.", Cost: "other hardware"}
 	llamaMeans     = "{asked} is one feed-forward matrix of the {llama} model, {ffn} x {dim} at 16 bit[[, {whole}]]: the model was still being built. At 16 bit its weights take {each}[[ {parts}]].[[ {twin}]]"

@@ -22,7 +22,7 @@ var GemmaTuner = program.Program{
 	Cards: []cause.Card{{
 		ID: "gemma-tuner/limit", Kinds: []fact.Kind{fact.MPSAlloc}, Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: ratio,
 		Headline: "reached the limit that it sets on this Mac[[, {limit}]]",
-		Means:    "It allows PyTorch 0.8 of what macOS recommends for graphics.[[ That would be {whole} here.]] It takes a `PYTORCH_MPS_HIGH_WATERMARK_RATIO` between 0 and 1 only and puts 0.8 in place of any other, so the 0.0 of the message changes nothing. Weights, a step's activations and optimizer state must fit below the limit.",
+		Means:    "It allows PyTorch 0.8 of what macOS recommends for graphics.[[ That would be {whole} here.]] It takes a `PYTORCH_MPS_HIGH_WATERMARK_RATIO` between 0 and 1 only and puts 0.8 instead of any other, so the 0.0 of the message changes nothing. Weights, a step's activations and optimizer state must fit below the limit.",
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0`: the program replaces it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Make a step as small as it gets", Told: "In the profile of `config/config.ini`:", Kind: "config", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8\ngradient_checkpointing = true\nmax_seq_length = 512", Cost: "slower; long samples are cut"},

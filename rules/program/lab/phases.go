@@ -82,8 +82,8 @@ func stepped(c *ledger.Case) bool {
 
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
-	Fix: "kill_stale_process", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
-	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, an earlier run, a notebook or another user holds it; if not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "kill_stale_process", Title: "See what else is on the GPU", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
+	Told: "The log does not show how much of the GPU was free. Look before you start the program: if the GPU is nearly full, an earlier run, a notebook or another user holds it; if not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phaseCard is what a program has to say of one phase. The program's own proof

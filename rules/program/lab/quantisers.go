@@ -56,7 +56,7 @@ func hessianFigures(c *ledger.Case) map[string]string {
 var basicPipeline = cause.Card{
 	ID: "llm-compressor/basic", Kinds: cardFull, Said: []string{"pipelines/basic/pipeline.py"}, If: ours,
 	Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the basic pipeline, which runs the whole model",
-	Means: "`pipelines/basic` is in the traceback: every sample goes through the whole model, which lies on the cards, and GPTQ's Hessians of all layers (inputs squared x 4 bytes for each module) come beside it.[[ This process holds {mine} of {total}.]] The sequential pipeline holds one layer at a time.",
+	Means: "`pipelines/basic` is in the traceback: every sample goes through the whole model, which lies on the GPUs, and GPTQ's Hessians of all layers (inputs squared x 4 bytes for each module) come beside it.[[ This process holds {mine} of {total}.]] The sequential pipeline holds one layer at a time.",
 	Not:   "More cards of the same size, as a rule; fewer bits in the recipe.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use the sequential pipeline, with the model in RAM", Told: "Load without `device_map`:", Kind: "python", Text: "oneshot(model=model, dataset=ds, recipe=recipe, max_seq_length=2048, num_calibration_samples=512, pipeline=\"sequential\")", Cost: "slower; RAM for the model"},
@@ -113,15 +113,15 @@ var (
 		Proofs:  []string{"--qformat", "tensorrt_llm/quantization/", "modelopt/torch/quantization", "ammo/torch/quantization"},
 		Steps: spelling{
 			"lower_context":    say("`--calib_max_seq_length 256 --calib_size 64` (512 each by default); `--batch_size 1` is the default."),
-			"lower_batch_size": say("`--batch_size 1`, the default; `--calib_size` counts samples, not what is on the card at once."),
-			"cpu_offload":      say("`--device_map auto` (the default of newer releases) puts on the CPU what the cards do not hold; `--device cpu` calibrates there, for hours."),
+			"lower_batch_size": say("`--batch_size 1`, the default; `--calib_size` counts samples, not what is on the GPU at once."),
+			"cpu_offload":      say("`--device_map auto` (the default of newer releases) puts on the CPU what the GPUs do not hold; `--device cpu` calibrates there, for hours."),
 			"multi_gpu":        say("More cards in sight (`CUDA_VISIBLE_DEVICES=0,1`): `--device_map auto` spreads the model over them."),
 		},
 		Titles: map[string]string{"lower_context": "Calibrate with shorter and fewer samples", "cpu_offload": "Let a part of the model lie in RAM", "multi_gpu": "Spread the model over several cards"},
-		Costs:  map[string]string{"lower_context": "hardly any quality", "cpu_offload": "much slower", "multi_gpu": "the cards"},
+		Costs:  map[string]string{"lower_context": "hardly any quality", "cpu_offload": "much slower", "multi_gpu": "the GPUs"},
 		Cards: []cause.Card{{
 			ID: "tensorrt-llm-quantize/model", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it quantised",
+			Headline: "ran out of GPU memory[[ ({total})]] while it quantised",
 			Means:    "The script loads the whole model at 16 bit, 2 GB a billion parameters, and runs the calibration through it; the format that is wanted (`--qformat`) saves nothing before the export.",
 			Not:      "Fewer bits in `--qformat`: the 16-bit model is loaded all the same.",
 			Cures:    fixes("multi_gpu", "cpu_offload", "lower_context"), Sources: []string{"TensorRT-LLM/examples/quantization/quantize.py"},
@@ -137,13 +137,13 @@ var (
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "model.quantize(examples, batch_size=1, cache_examples_on_gpu=False)"),
 			"lower_context":    step.Paste("python", "examples = [x for x in examples if len(x[\"input_ids\"]) <= 1024][:128]   # shorter and fewer samples"),
-			"cpu_offload":      step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config)   # without max_memory: it stays in RAM, one layer at a time visits the card"),
+			"cpu_offload":      step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config)   # without max_memory: it stays in RAM, one layer at a time visits the GPU"),
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Keep the model in RAM (no `max_memory`)"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{hessian("autogptq", "AutoGPTQ/auto_gptq/quantization/gptq.py"), quantising("autogptq",
-			"One layer is quantised at a time, but the hidden states of all examples stay on the card by default: examples x length x width x 2 bytes, and the Hessians of the layer. The rest of the model is in RAM, unless `max_memory` puts it on the card.",
+			"One layer is quantised at a time, but the hidden states of all examples stay on the GPU by default: examples x length x width x 2 bytes, and the Hessians of the layer. The rest of the model is in RAM, unless `max_memory` puts it on the GPU.",
 			"Fewer `bits`: they change the result, not the memory while quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
 			"lower_batch_size", "lower_context", "cpu_offload")},
 	}
@@ -156,12 +156,12 @@ var (
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, n_parallel_calib_samples=8, max_chunk_memory=256 * 1024 * 1024)   # 0.2.6 and later"),
 			"lower_context":    step.Paste("python", "model.quantize(tokenizer, quant_config=quant_config, max_calib_samples=32, max_calib_seq_len=512)   # 0.2.6 and later; 128 and 512 by default"),
-			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the card one by one"),
+			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the GPU one by one"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Set `n_parallel_calib_samples`", "lower_context": "Use fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
 		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{firstPass, quantising("autoawq",
-			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; MoE and wide MLP layers need the most. The other layers need not be on the card, but with `device_map=\"auto\"` (the default from 0.2.7 on) as many as fit are.",
+			"All calibration samples (128 of 512 tokens by default) go through a layer at once unless `n_parallel_calib_samples` is set; MoE and wide MLP layers need the most. The other layers need not be on the GPU, but with `device_map=\"auto\"` (the default from 0.2.7 on) as many as fit are.",
 			"A smaller `w_bit`: it changes the result, not the memory while quantising.", "AutoAWQ/awq/models/base.py",
 			"lower_batch_size", "cpu_offload", "lower_context")},
 	}
@@ -173,7 +173,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "oneshot(model=model, dataset=ds, recipe=recipe, max_seq_length=1024, num_calibration_samples=256, sequential_targets=[\"Linear\"])"),
 			"lower_context":    step.Paste("python", "oneshot(model=model, dataset=ds, recipe=recipe, max_seq_length=1024, num_calibration_samples=256)"),
-			"cpu_offload":      step.Paste("python", "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=\"auto\")   # no device_map: layers come to the card one by one"),
+			"cpu_offload":      step.Paste("python", "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=\"auto\")   # no device_map: layers come to the GPU one by one"),
 			"use_mmap":         step.Paste("python", "with load_offloaded_model():   # from compressed_tensors.offload\n    model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto_offload\", offload_folder=\"./offload\")"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Quantise one linear layer at a time", "lower_context": "Use shorter and fewer samples", "cpu_offload": "Load the model in RAM (no `device_map`)", "use_mmap": "Offload the model to disk"},
@@ -181,7 +181,7 @@ var (
 		Cards: []cause.Card{
 			basicPipeline,
 			quantising("llm-compressor",
-				"The sequential pipeline quantises one decoder layer at a time: the card must hold that layer, its Hessians (GPTQ) and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model is there as well. The basic pipeline runs the model as a whole.",
+				"The sequential pipeline quantises one decoder layer at a time: the GPU must hold that layer, its Hessians (GPTQ) and one sample. With `device_map=\"cuda\"` or `\"auto\"` the whole model is there as well. The basic pipeline runs the model as a whole.",
 				"Fewer bits in the recipe: they change the result, not the memory while quantising.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
 				"cpu_offload", "lower_batch_size", "lower_context"),
 			{
@@ -214,7 +214,7 @@ var (
 				Means:    "mergekit holds one tensor of each model and the output shard, 5 billion parameters by default (10 GB at 16 bit, 20 at 32). Checkpoints in .bin files are read whole unless `--lazy-unpickle` is set.",
 				Cures:    fixes("use_mmap", "add_swap"), Sources: []string{"mergekit/mergekit/options.py"},
 			},
-			useOf("mergekit", "while it merged on the card", "`--cuda` merges on the card; `--low-cpu-memory` and `--gpu-rich` also keep inputs and results there until a shard is full: 5 billion parameters by default, 10 GB at 16 bit.",
+			useOf("mergekit", "while it merged on the GPU", "`--cuda` merges on the GPU; `--low-cpu-memory` and `--gpu-rich` also keep inputs and results there until a shard is full: 5 billion parameters by default, 10 GB at 16 bit.",
 				"", "mergekit/mergekit/options.py", "cpu_offload", "lower_batch_size"),
 		},
 	}

@@ -34,7 +34,7 @@ var RLlib = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Smaller and fewer samples under way", Cost: "slower", Told: "`rollout_fragment_length` and `train_batch_size` at half, and fewer workers; images as uint8, scaled in the model."},
 				{Fix: "raise_memory_limit", Title: "Enlarge the store", Cost: "less RAM for the workers", Told: "`ray.init(object_store_memory=8 * 10**9)` (bytes); in Docker `--shm-size` above that."},
-				{Fix: "stream_dataset", Title: "In callbacks of your own: keep no refs", Cost: "some rewriting", Told: "One `ray.put` before the loop in place of one at every call, and no list of its refs: an object stays as long as a ref to it."},
+				{Fix: "stream_dataset", Title: "In callbacks of your own: keep no refs", Cost: "some rewriting", Told: "One `ray.put` before the loop instead of one at every call, and no list of its refs: an object stays as long as a ref to it."},
 			},
 			Sources: []string{"ray/rllib/algorithms/algorithm_config.py", "https://docs.ray.io/en/latest/ray-core/scheduling/memory-management.html"},
 		},

@@ -21,7 +21,7 @@ var (
 			"lower_batch_size":  say("`--max_batch_size 1`: 4 to 8 in the examples, and their lists of prompts must not be longer."),
 			"use_smaller_model": say("The next smaller checkpoint: 7B (8B) is 1 file, 13B 2, 70B 8, and `--nproc_per_node` must be the number of files."),
 			"load_in_4bit":      say("This code has 16 bit only. On one smaller card: llama.cpp or Ollama with a Q4_K_M file, or Transformers with bitsandbytes."),
-			"multi_gpu":         say("It splits a model into as many parts as it has files, no more: 7B runs on one card."),
+			"multi_gpu":         say("It splits a model into as many parts as it has files, no more: 7B runs on one GPU."),
 		},
 		Costs:  map[string]string{"lower_context": "shorter prompts and answers"},
 		Titles: map[string]string{"lower_context": "Lower `--max_seq_len` and `--max_batch_size`", "load_in_4bit": "Run a 4-bit model in another program"},
@@ -29,8 +29,8 @@ var (
 			{
 				ID: "meta-llama/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
-				Means:    "Each rank reads its whole file (consolidated.NN.pth) into RAM before the card sees any of it: 13.5 GB for 7B, 16 for 8B, 13 for each of 13B's two, 17 for each of 70B's eight.",
-				Not:      "`--max_seq_len`, `--max_batch_size`: they are about graphics memory.",
+				Means:    "Each rank reads its whole file (consolidated.NN.pth) into RAM before the GPU sees any of it: 13.5 GB for 7B, 16 for 8B, 13 for each of 13B's two, 17 for each of 70B's eight.",
+				Not:      "`--max_seq_len`, `--max_batch_size`: they are about GPU memory.",
 				Cures: []cause.Cure{
 					{Fix: "add_swap"},
 					{Fix: "raise_memory_limit", Title: "Give the container, job or WSL more RAM", Told: "Docker `--memory`, Slurm `--mem`; WSL: `memory=24GB` below `[wsl2]` in .wslconfig (half of the RAM by default).", Cost: "less for the rest of the machine"},
@@ -43,7 +43,7 @@ var (
 				ID: "meta-llama/build", Kinds: cardFull, Cause: cause.ModelTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Figures: phaseFigures,
 				Said:     []string{"in build", "in __init__", "in load"},
 				Headline: "ran out of memory while it built the model",
-				Means:    "The model is built on the card at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), together with the whole KV cache of `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
+				Means:    "The model is built on the GPU at 16 bit, 2 GB a billion parameters (7B: 13.5 GB, 8B: 16), together with the whole KV cache of `max_batch_size` x `max_seq_len`: 7B needs 0.5 MB a token, 1 GB for 4 x 512.",
 				Not:      "A shorter prompt: the KV cache is allocated before.",
 				Cures:    fixes("lower_context", "load_in_4bit", "use_smaller_model"), Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
 			},
@@ -58,21 +58,21 @@ var (
 		Steps: spelling{
 			"lower_context":      say("`--cache_lens 8192` (the server; it holds prompt, answer and all users), or `--max_new_tokens 1000` (local_chat). On SGLang: `--max-total-tokens 16384`."),
 			"lower_batch_size":   say("`--chunk_size 256`: tokens of the prompt in one go; `--max_batch_size 1`. On SGLang: `--chunked-prefill-size 4096`."),
-			"moe_cpu_offload":    say("A rule file that keeps fewer experts on the card (`--optimize_config_path` without `-serve-marlin` or multi-GPU experts). On SGLang: a smaller `--kt-num-gpu-experts`."),
+			"moe_cpu_offload":    say("A rule file that keeps fewer experts on the GPU (`--optimize_config_path` without `-serve-marlin` or multi-GPU experts). On SGLang: a smaller `--kt-num-gpu-experts`."),
 			"lower_mem_fraction": say("On SGLang: `--mem-fraction-static 0.9` lower, so that prefill has room."),
 			"use_lower_quant":    say("A smaller GGUF for `--gguf_path`: Q4_K_M of a 671B model takes 382 GB of RAM, IQ1 and Q2 files 130 to 250."),
 		},
 		Costs:  map[string]string{"lower_context": "shorter prompts and answers", "lower_batch_size": "prompts are read more slowly"},
-		Titles: map[string]string{"lower_context": "Lower the cache length", "lower_batch_size": "Read the prompt in smaller chunks", "moe_cpu_offload": "Keep fewer experts on the card"},
+		Titles: map[string]string{"lower_context": "Lower the cache length", "lower_batch_size": "Read the prompt in smaller chunks", "moe_cpu_offload": "Keep fewer experts on the GPU"},
 		Cards: []cause.Card{
 			{
 				ID: "ktransformers/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "Experts are kept in RAM and computed on the CPU: a Q4_K_M file of DeepSeek-R1 or V3 takes 382 GB. With `USE_NUMA=1` on two sockets each has a copy: 1 TB.",
-				Not:      "A shorter context: it saves graphics memory.",
+				Not:      "A shorter context: it saves GPU memory.",
 				Cures:    fixes("use_lower_quant", "add_swap"), Sources: []string{"ktransformers/doc/en/DeepseekR1_V3_tutorial.md"},
 			},
-			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the KV cache are on the card, the routed experts in RAM: about 14 GB of the card for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
+			saying(anyPhase(loadOf("ktransformers", "Attention, shared experts and the KV cache are on the GPU, the routed experts in RAM: about 14 GB of the GPU for DeepSeek-V3 with the default rules, more with rules that put experts there.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/doc/en/DeepseekR1_V3_tutorial.md", "moe_cpu_offload", "lower_context")), "ktransformers/weights", "in optimize_and_load_gguf", "in load_weights", "in load_gguf_tensor"),
 			useOf("ktransformers", "while it read a prompt or answered", "The card holds attention, the KV cache (`--cache_lens`) and the activations of one chunk of the prompt (`--chunk_size`; local_chat 8,192 tokens); the experts are in RAM.", "A smaller quantisation: it saves mostly RAM.", "ktransformers/archive/ktransformers/server/args.py", "lower_batch_size", "lower_context", "moe_cpu_offload"),
 		},
 	}
@@ -98,7 +98,7 @@ var (
 				},
 				Sources: []string{"airllm/README.md"},
 			},
-			anyPhase(while(useOf("airllm", "", "AirLLM keeps one layer on the card (70B: 1.6 GB at 16 bit), a second with prefetching, the embedding and output layers in their turn (1 to 2 GB each with a vocabulary of 128,000), and the KV cache of the text.", "", "airllm/README.md", "load_in_4bit", "lower_batch_size", "lower_context"), "with one layer at a time on the card")),
+			anyPhase(while(useOf("airllm", "", "AirLLM keeps one layer on the GPU (70B: 1.6 GB at 16 bit), a second with prefetching, the embedding and output layers in their turn (1 to 2 GB each with a vocabulary of 128,000), and the KV cache of the text.", "", "airllm/README.md", "load_in_4bit", "lower_batch_size", "lower_context"), "with one layer at a time on the GPU")),
 		},
 	}
 	// OptimumIntel exports to OpenVINO and runs it.

@@ -19,7 +19,7 @@ var (
 		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "-packages/k2/", "This OOM is not an error. You can ignore it"},
 		Steps: spelling{
 			"lower_batch_size":  durations,
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`remove_short_and_long_utt` in train.py: `c.duration > 15.0` in place of 20.0 leaves longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`remove_short_and_long_utt` in train.py: `c.duration > 15.0` instead of 20.0 leaves longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("`--use-fp16 1` (`--use-bf16 1` in newer recipes): room for a batch about half as large again."),
 			"lower_num_workers": say("`--num-workers 1 --num-buckets 30`: fewer buckets hold fewer cuts in RAM."),
 		},
@@ -29,7 +29,7 @@ var (
 			{
 				ID: "icefall/pessimistic", Kinds: cardFull, Said: []string{"scan_pessimistic_batches_for_oom", "Your GPU ran out of memory with the current", "would cause OOM"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: phaseFigures, If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) },
 				Headline: "ran out of memory in its test of the largest batches",
-				Means:    "Before training it tries the batches that need the most memory: the longest cut, the most cuts, the most words. One of them did not fit with this `--max-duration`, the seconds of audio in a batch on one card. The recipes' values are for 32 GB.",
+				Means:    "Before training it tries the batches that need the most memory: the longest cut, the most cuts, the most words. One of them did not fit with this `--max-duration`, the seconds of audio in a batch on one GPU. The recipes' values are for 32 GB.",
 				Not:      "Skipping the test: the same batch comes later in training.",
 				Cures:    fixes("lower_batch_size", "mixed_precision", "lower_context"), Sources: []string{"icefall/egs/librispeech/ASR/zipformer/train.py"},
 			},
@@ -42,7 +42,7 @@ var (
 				},
 				Sources: []string{"icefall/icefall/decode.py"},
 			},
-			trainOf("icefall", "A batch is `--max-duration` seconds of audio on one card. A transducer's loss grows with frames x words x vocabulary; `--prune-range` reduces it. The largest batch can come at any step.", "", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
+			trainOf("icefall", "A batch is `--max-duration` seconds of audio on one GPU. A transducer's loss grows with frames x words x vocabulary; `--prune-range` reduces it. The largest batch can come at any step.", "", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
 			useOf("icefall", "while it decoded", "A batch is `--max-duration` seconds of audio; beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size"),
 		},
 	}
@@ -99,7 +99,7 @@ var (
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
 		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
-			trainOf("funasr", "`dataset_conf.batch_size` counts frames on one card (6,000 in finetune.sh); one longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size"),
+			trainOf("funasr", "`dataset_conf.batch_size` counts frames on one GPU (6,000 in finetune.sh); one longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size"),
 			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment; with it segments are batched up to `batch_size_s` (300 seconds), and longer ones than `batch_size_threshold_s` go alone.", "", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
 		},
 	}
@@ -120,8 +120,8 @@ var (
 			{
 				ID: "pyannote/batch", Kinds: append([]fact.Kind{fact.PythonMemory}, cardFull...), Said: []string{"is probably too large. Try with a smaller value until memory error disappears"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 				Headline: "ran out of memory on a batch of windows",
-				Means:    "pyannote raises this `MemoryError` when the card is full: `batch_size` windows of a few seconds go through the network at once.",
-				Not:      "More RAM: graphics memory is full.",
+				Means:    "pyannote raises this `MemoryError` when the GPU is full: `batch_size` windows of a few seconds go through the network at once.",
+				Not:      "More RAM: GPU memory is full.",
 				Cures:    fixes("lower_batch_size", "close_other_apps", "cpu_offload"), Sources: []string{"pyannote-audio/src/pyannote/audio/core/inference.py"},
 			},
 			{
@@ -140,10 +140,10 @@ var (
 				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "The whole recording is read into RAM, and clustering compares the speakers of every window with every other: that part grows with the square of the length.",
-				Not:      "A smaller batch: it saves graphics memory.",
+				Not:      "A smaller batch: it saves GPU memory.",
 				Cures:    fixes("lower_context", "add_swap"), Sources: []string{"pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py"},
 			},
-			itself(useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process takes its share of the card.", "", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload")),
+			itself(useOf("pyannote", "while it looked for speakers", "Windows of a few seconds go through the networks in batches (`segmentation_batch_size`, `embedding_batch_size`: 1 in the code, 32 in most published pipelines). A speech recogniser in the same process takes its share of the GPU.", "", "pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py", "lower_batch_size", "cpu_offload")),
 		},
 	}
 	// Kaldi is the C++ toolkit.
@@ -157,12 +157,12 @@ var (
 			"lower_context":      say("`--egs.chunk-width 100` for recurrent models; new egs are needed."),
 			"lower_num_workers":  say("Fewer jobs at a time: a smaller `--nj`, or `--max-jobs-run` of your cmd.sh."),
 		},
-		Titles: map[string]string{"kill_stale_process": "Run one job on each card", "lower_batch_size": "Lower the minibatch size", "lower_context": "Lower the chunk width"},
+		Titles: map[string]string{"kill_stale_process": "Run one job on each GPU", "lower_batch_size": "Lower the minibatch size", "lower_context": "Lower the chunk width"},
 		Costs:  map[string]string{"lower_context": "new examples to make"},
 		Cards: []cause.Card{{
 			ID: "kaldi/region", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Said: []string{"cu-allocator.cc", "Failed to allocate a memory region"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of memory on the card",
-			Means:    "Kaldi takes graphics memory in large regions, half of what is free at the start (`--cuda-memory-proportion`). Several jobs on one card are the usual reason: each takes half of what the others left.",
+			Headline: "ran out of memory on the GPU",
+			Means:    "Kaldi takes GPU memory in large regions, half of what is free at the start (`--cuda-memory-proportion`). Several jobs on one GPU are the usual reason: each takes half of what the others left.",
 			Cures:    fixes("kill_stale_process", "lower_batch_size"), Sources: []string{"kaldi/src/cudamatrix/cu-allocator.cc"},
 		}},
 	}
@@ -189,14 +189,14 @@ var (
 			"lower_batch_size":  say("`--batch_size 1 --max_src_tokens 2000` (5 and 7000 by default)."),
 			"lower_context":     say("Cut the recording at pauses into pieces of 20 to 30 seconds: a whole file goes through the encoder at once."),
 			"half_precision":    step.Paste("python", "translator = Translator(\"seamlessM4T_v2_large\", \"vocoder_v2\", torch.device(\"cuda:0\"), dtype=torch.float16)"),
-			"use_smaller_model": say("`--model_name seamlessM4T_medium` (1.2 billion parameters in place of 2.3)."),
+			"use_smaller_model": say("`--model_name seamlessM4T_medium` (1.2 billion parameters instead of 2.3)."),
 			"use_lora":          say("`--mode SPEECH_TO_TEXT` with `--freeze_layers` for parts that stay as they are."),
 		},
 		Titles: map[string]string{"use_lora": "Train one part of the model only"},
 		Like:   []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			loadOf("seamless", "The large models have 2.3 billion parameters: 4.6 GB at 16 bit, twice that at 32; the vocoder comes on top.", "A shorter recording: the model is loaded first.", "seamless_communication/README.md", "half_precision", "use_smaller_model"),
-			trainOf("seamless", "All weights of the chosen part are trained at about 16 bytes a parameter; `--max_src_tokens` limits the batch on each card.", "", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
+			trainOf("seamless", "All weights of the chosen part are trained at about 16 bytes a parameter; `--max_src_tokens` limits the batch on each GPU.", "", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
 			useOf("seamless", "on a recording", "The whole recording goes through the encoder at once, and attention grows with the square of its length. The models are made for sentences of up to about 30 seconds.", "", "seamless_communication/src/seamless_communication/cli/m4t/predict/README.md", "lower_context", "half_precision", "use_smaller_model"),
 		},
 	}
@@ -204,5 +204,5 @@ var (
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "`--max-duration " + trainer.Halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch on one card."}}
+	return []step.Step{{Kind: "text", Text: "`--max-duration " + trainer.Halved(c, "300", "max_duration") + "`, then up again while it fits. It is the batch on one GPU."}}
 }

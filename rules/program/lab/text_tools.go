@@ -25,7 +25,7 @@ var (
 			"lower_context":     step.Paste("python", "model_args.max_seq_length = 128   # the default; half of the present value if yours is lower"),
 			"mixed_precision":   step.Paste("python", "model_args.fp16 = True   # its default"),
 			"lower_num_workers": step.Paste("python", "model_args.use_multiprocessing = False\nmodel_args.use_multiprocessing_for_evaluation = False\nmodel_args.process_count = 1\nmodel_args.lazy_loading = True   # classification, language modeling, T5"),
-			"use_smaller_model": say("A distilled or base checkpoint in place of a large one (`distilroberta-base`)."),
+			"use_smaller_model": say("A distilled or base checkpoint instead of a large one (`distilroberta-base`)."),
 		},
 		Titles: map[string]string{"lower_num_workers": "Turn off multiprocessing, load lazily"},
 		Like:   []*program.Program{&trainer.LanguageModels},
@@ -58,7 +58,7 @@ var (
 				ID: "bertopic/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "Three things grow with the documents: UMAP's graph, the table of documents x topics with `calculate_probabilities=True`, and the word counts, with a column for each word of the corpus (and each pair of words with `ngram_range=(1, 2)`).",
-				Not:      "A smaller embedding batch size: it saves graphics memory.",
+				Not:      "A smaller embedding batch size: it saves GPU memory.",
 				Cures: []cause.Cure{
 					{Fix: "stream_dataset"},
 					{Fix: "use_smaller_model", Title: "Fit on a sample, then assign the rest", Kind: "python", Text: "topic_model.fit(docs[:200000])\ntopics, _ = topic_model.transform(docs[200000:400000])   # in pieces", Cost: "topics come from the sample"},
@@ -76,7 +76,7 @@ var (
 		Sources: program.Sources{"ParlAI/parlai/core/torch_agent.py": "--truncate --text-truncate --label-truncate --fp16 --fp16-impl --optimizer --update-freq", "ParlAI/parlai/core/params.py": "--batchsize -bs -tr", "ParlAI/parlai/core/torch_generator_agent.py": "--beam-size"},
 		Proofs:  []string{"parlai/core/", "parlai/scripts/", "parlai/agents/", "CUDA OOM: Lower batch size (-bs)"},
 		Steps: spelling{
-			"lower_batch_size": say("Halve `-bs` (`--batchsize`), which counts for each card, and add `--update-freq 2` for the same result."),
+			"lower_batch_size": say("Halve `-bs` (`--batchsize`), which counts for each GPU, and add `--update-freq 2` for the same result."),
 			"lower_context":    say("`-tr 256` (`--truncate`; or `--text-truncate 256 --label-truncate 64`): half the length is half of the logits, a quarter of the attention scores."),
 			"mixed_precision":  say("`--fp16 true --fp16-impl mem_efficient`, with `--optimizer mem_eff_adam`: no 32-bit copy of the weights."),
 		},
@@ -86,7 +86,7 @@ var (
 		Cards: []cause.Card{
 			while(saying(anyPhase(trainOf("parlai", "Before training (`_init_cuda_buffer`), and after a batch that failed, ParlAI computes a dummy batch of the largest size, `-bs` texts of `-tr` tokens, so that a size which cannot fit fails at once. After a failed batch (\"skipping batch\") the real one was too large first.", "Looking for a bad sample: the dummy batch is all ones.", "ParlAI/parlai/core/torch_generator_agent.py", "lower_batch_size", "lower_context", "mixed_precision")), "parlai/dummy",
 				"_init_cuda_buffer", "_fake_forward_backward_pass", "init_cuda_buffer", "CUDA OOM: Lower batch size"), "on a dummy batch of the full size"),
-			trainOf("parlai", "`-bs` (on each card) x `-tr` tokens decides, and the logits take length x vocabulary on top.", "", "ParlAI/parlai/core/torch_generator_agent.py", "lower_batch_size", "lower_context", "mixed_precision"),
+			trainOf("parlai", "`-bs` (on each GPU) x `-tr` tokens decides, and the logits take length x vocabulary on top.", "", "ParlAI/parlai/core/torch_generator_agent.py", "lower_batch_size", "lower_context", "mixed_precision"),
 			useOf("parlai", "while it generated or evaluated", "`-bs` texts x beams (`--beam-size`) are decoded together.", "", "ParlAI/parlai/core/torch_generator_agent.py", "lower_batch_size", "lower_context"),
 		},
 	}
@@ -98,14 +98,14 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  step.Paste("python", "trainer.train(path, mini_batch_size=32, mini_batch_chunk_size=2, eval_batch_size=8)   # 2 at a time, the same result\ntagger.predict(sentences, mini_batch_size=4)   # using it; default 32"),
 			"lower_context":     step.Paste("python", "sentences = SegtokSentenceSplitter().split(text)   # sentences instead of whole texts\nembeddings = TransformerWordEmbeddings(name, allow_long_sentences=False)"),
-			"empty_cache":       step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\")   # \"gpu\" keeps all vectors on the card"),
+			"empty_cache":       step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\")   # \"gpu\" keeps all vectors on the GPU"),
 			"lower_num_workers": step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\", num_workers=0)   # \"cpu\", the default, keeps all vectors in RAM"),
-			"use_smaller_model": say("A base model in place of xlm-roberta-large, and one embedding in place of a stack."),
+			"use_smaller_model": say("A base model instead of xlm-roberta-large, and one embedding instead of a stack."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Split the batch (`mini_batch_chunk_size`)", "lower_num_workers": "Do not keep the embeddings"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			trainOf("flair", "A batch (default 32 in train(), 4 in fine_tune()) goes through in one piece unless `mini_batch_chunk_size` is set, and is padded to its longest text. `embeddings_storage_mode=\"gpu\"` also keeps the embeddings of every sentence on the card.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
+			trainOf("flair", "A batch (default 32 in train(), 4 in fine_tune()) goes through in one piece unless `mini_batch_chunk_size` is set, and is padded to its longest text. `embeddings_storage_mode=\"gpu\"` also keeps the embeddings of every sentence on the GPU.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
 			useOf("flair", "while it tagged", "By default 32 sentences go in at a time, padded to the longest: a whole document as one Sentence pads all of them.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"),
 		},
 	}
@@ -119,7 +119,7 @@ var (
 			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
 			"lower_num_workers": step.Paste("python", "for doc in nlp.pipe(texts, n_process=1, batch_size=50): ...   # each process holds the model once more"),
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
-			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` in place of `en_core_web_trf`."),
+			"use_smaller_model": say("`en_core_web_sm` or `en_core_web_lg` instead of `en_core_web_trf`."),
 		},
 		Titles: map[string]string{"lower_num_workers": "Use one process", "lower_context": "Split long texts", "empty_cache": "Free finished texts (`memory_zone`)"},
 		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&trainer.DataAside},
@@ -132,7 +132,7 @@ var (
 				Cures:    fixes("lower_context", "lower_num_workers", "empty_cache"), Sources: []string{"spaCy/spacy/errors.py", "spaCy/website/docs/usage/memory-management.mdx"},
 			},
 			trainOf("spacy", "A batch of the transformer is padded to its longest span; `max_batch_items` (4,096) caps it, and `[training.batcher]` sets the batch of documents. spaCy counts words; the transformer's tokens are more, most of all in texts with numbers or markup.", "", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("spacy", "while it read text", "All spans of a batch of documents (128 by default on the transformer) go to the card, padded to the longest; each Doc then keeps its vectors there.", "", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
+			useOf("spacy", "while it read text", "All spans of a batch of documents (128 by default on the transformer) go to the GPU, padded to the longest; each Doc then keeps its vectors there.", "", "spaCy/website/docs/api/transformer.mdx", "lower_batch_size", "lower_context", "use_smaller_model"),
 		},
 	}
 	// AllenNLP reads jsonnet files.
@@ -157,14 +157,14 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  step.Paste("python", "config = ColBERTConfig(nbits=2, index_bsize=16, bsize=8, accumsteps=4)   # defaults 64 for indexing, 32 for training"),
 			"lower_context":     step.Paste("python", "config = ColBERTConfig(doc_maxlen=180)   # tokens of a passage; split longer ones"),
-			"cpu_offload":       say("Hide the card: `CUDA_VISIBLE_DEVICES=\"\"`, so that k-means and encoding run on the CPU."),
+			"cpu_offload":       say("Hide the GPU: `CUDA_VISIBLE_DEVICES=\"\"`, so that k-means and encoding run on the CPU."),
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
 			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
 		},
 		Titles: map[string]string{"cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
 		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			saying(anyPhase(while(useOf("colbert", "", "Before indexing, a sample of the passages' vectors is clustered on the card all at once: 128 numbers of 16 to 32 bit for each token. It grows with the collection, not with the batch size.",
+			saying(anyPhase(while(useOf("colbert", "", "Before indexing, a sample of the passages' vectors is clustered on the GPU all at once: 128 numbers of 16 to 32 bit for each token. It grows with the collection, not with the batch size.",
 				"A smaller `index_bsize`: the sample does not depend on it.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context"), "in k-means over a sample of vectors")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
 			trainOf("colbert", "A batch is `bsize` queries with `nway` passages each: 32 x 64 passages of `doc_maxlen` tokens with the settings of v2.", "Fewer bits in the index: the index is made later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
 			useOf("colbert", "while it encoded passages", "`index_bsize` passages (default 64) of up to `doc_maxlen` tokens are encoded at a time.", "Fewer bits in the index: the index is made later.", "ColBERT/colbert/infra/config/settings.py", "lower_batch_size", "lower_context"),
@@ -196,7 +196,7 @@ var (
 		Sources: program.Sources{"marian-dev/src/training/training.h": "--max-length-crop", "marian-dev/src/common/config_parser.cpp": "--workspace --mini-batch-fit --mini-batch --maxi-batch --max-length --optimizer-delay --fp16 --gradient-checkpointing --shuffle-in-ram --mini-batch-words --sqlite"},
 		Proofs:  []string{"[marian] ", "marian-dev/", "[memory] Extending reserved space to", "marian/src/tensors/"},
 		Steps: spelling{
-			"lower_batch_size":       say("`-w 6000 --mini-batch-fit --maxi-batch 1000`: it fits batches into a workspace of so many MB. Leave 2 to 3 GB of the card outside it: parameters, gradients and Adam are not in it."),
+			"lower_batch_size":       say("`-w 6000 --mini-batch-fit --maxi-batch 1000`: it fits batches into a workspace of so many MB. Leave 2 to 3 GB of the GPU outside it: parameters, gradients and Adam are not in it."),
 			"lower_context":          say("`--max-length 100` (and `--max-length-crop`): what is longer is left out."),
 			"mixed_precision":        say("`--fp16`."),
 			"gradient_checkpointing": say("`--gradient-checkpointing`."),
@@ -207,7 +207,7 @@ var (
 		Costs:  map[string]string{"lower_context": "longer sentences are not learned"},
 		Cards: []cause.Card{{
 			ID: "marian/workspace", Kinds: append([]fact.Kind{fact.PlainMemory, fact.NativeAlloc}, cardFull...), Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
-			Headline: "ran out of memory on the card",
+			Headline: "ran out of memory on the GPU",
 			Means:    "Marian reserves a workspace (`-w`, in MB) for the activations of a batch and enlarges it when a batch does not fit. Parameters, gradients and Adam's state are outside it. With a fixed `--mini-batch` the longest sentences decide; `--mini-batch-fit` sizes batches by the workspace.",
 			Not:      "A larger `-w`: it leaves less room for the parameters.",
 			Cures:    fixes("lower_batch_size", "lower_context", "gradient_accumulation"), Sources: []string{"marian-dev/src/common/config_parser.cpp", "marian-dev/src/tensors/tensor_allocator.h"},
@@ -219,16 +219,16 @@ var (
 		Sources: program.Sources{"tensor2tensor/README.md": "--hparams --hparams_set --worker_gpu", "tensor2tensor/tensor2tensor/layers/common_hparams.py": "batch_size max_length eval_drop_long_sequences", "tensor2tensor/tensor2tensor/utils/decoding.py": "--decode_hparams"},
 		Proofs:  []string{"tensor2tensor/", "t2t-trainer", "t2t_trainer"},
 		Steps: spelling{
-			"lower_batch_size":  say("`--hparams='batch_size=1024'` (4096 in most sets): tokens on one card, padding counted. Decoding: `--decode_hparams='batch_size=8,beam_size=4'`."),
+			"lower_batch_size":  say("`--hparams='batch_size=1024'` (4096 in most sets): tokens on one GPU, padding counted. Decoding: `--decode_hparams='batch_size=8,beam_size=4'`."),
 			"lower_context":     say("`--hparams='max_length=128,eval_drop_long_sequences=True'`: with `max_length` 0 a sample may be as long as the batch."),
-			"use_smaller_model": say("`--hparams_set=transformer_base_single_gpu` in place of transformer_big."),
+			"use_smaller_model": say("`--hparams_set=transformer_base_single_gpu` instead of transformer_big."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower `batch_size` (tokens)", "lower_context": "Leave out long sentences"},
 		Costs:  map[string]string{"lower_context": "longer sentences are left out"},
 		Cards: []cause.Card{{
 			ID: "tensor2tensor/tokens", Kinds: []fact.Kind{fact.TFAlloc}, Cause: cause.BatchTooLarge, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) },
 			Headline: "ran out of memory",
-			Means:    "`batch_size` counts tokens on one card, not sentences (4,096 in transformer_base). A sample can be as long as the whole batch unless `max_length` is set, and attention grows with the square of its length.[[ {asked} was refused in one piece.]]",
+			Means:    "`batch_size` counts tokens on one GPU, not sentences (4,096 in transformer_base). A sample can be as long as the whole batch unless `max_length` is set, and attention grows with the square of its length.[[ {asked} was refused in one piece.]]",
 			Not:      "`allow_growth`: it changes when memory is reserved, not how much is needed. More cards: each gets a batch of its own.",
 			Cures:    fixes("lower_batch_size", "lower_context", "use_smaller_model"), Sources: []string{"tensor2tensor/README.md", "tensor2tensor/tensor2tensor/layers/common_hparams.py"},
 		}},

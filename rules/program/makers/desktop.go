@@ -16,7 +16,7 @@ var whole = slices.Concat(ortKinds, vulkan)
 func frames(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: whole, If: func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]",
 		Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
@@ -31,9 +31,9 @@ var (
 		Proofs:  []string{"[enhancr] "},
 		Sources: program.Sources{"enhancr/src/app.html": "Streams Tiling"},
 		Steps: steps{
-			"lower_parallel":    text("Settings: Concurrent Streams 1 (2 by default). Each stream has the model and its frame on the card."),
+			"lower_parallel":    text("Settings: Concurrent Streams 1 (2 by default). Each stream has the model and its frame on the GPU."),
 			"vae_tiling":        text("Settings: Enable Tiling, Tile Resolution 512x512, or smaller if it fails again."),
-			"use_smaller_model": text("A lighter model (Compact kinds in place of RealESRGAN), or 2x in place of 4x."),
+			"use_smaller_model": text("A lighter model (Compact kinds instead of RealESRGAN), or 2x instead of 4x."),
 			"lower_resolution":  text("Scale the film down first: half of both sides is a quarter of the memory."),
 		},
 		Titles: map[string]string{"lower_parallel": "Set Concurrent Streams to 1", "vae_tiling": "Turn on Tiling"}, Costs: map[string]string{"lower_parallel": "Slower."},
@@ -53,7 +53,7 @@ var (
 		Titles: map[string]string{"lower_resolution": "Use a smaller picture", "use_smaller_model": "Upscale without a network"}, Costs: map[string]string{"use_smaller_model": "Less sharp."},
 		Remedies: order("lower_resolution", "expandable_segments", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("snapotter/upscale", []string{"[upscale] Real-ESRGAN failed"}, cause.BatchTooLarge, "could not enlarge this picture with Real-ESRGAN: graphics memory ran out", "The picture goes through the network in one piece, so what it takes grows with its pixels[[: {asked} more was refused beside {mine}]].", "", "SnapOtter/packages/ai/python/upscale.py", append(theirs("lower_resolution"), cause.Cure{Fix: "expandable_segments", If: unused}, cause.Cure{Fix: "use_smaller_model"})...),
+			part("snapotter/upscale", []string{"[upscale] Real-ESRGAN failed"}, cause.BatchTooLarge, "could not enlarge this picture with Real-ESRGAN: GPU memory ran out", "The picture goes through the network in one piece, so what it takes grows with its pixels[[: {asked} more was refused beside {mine}]].", "", "SnapOtter/packages/ai/python/upscale.py", append(theirs("lower_resolution"), cause.Cure{Fix: "expandable_segments", If: unused}, cause.Cure{Fix: "use_smaller_model"})...),
 			frames("snapotter/picture", "A picture is worked on in one piece, so what that takes grows with its pixels.", "", "SnapOtter/packages/ai/python/dispatcher.py", theirs("lower_resolution", "close_other_apps")...),
 		},
 	}
@@ -63,9 +63,9 @@ var (
 		Proofs:  []string{"video2x", "Video2X", "[FFmpeg] [libplacebo @"},
 		Sources: program.Sources{"video2x/tools/video2x/src/argparse.cpp": "-s --realesrgan-model --list-devices -d -p"},
 		Steps: steps{
-			"lower_resolution":  text("`-s 2` in place of 4, or scale the video down first: half of both sides is a quarter."),
+			"lower_resolution":  text("`-s 2` instead of 4, or scale the video down first: half of both sides is a quarter."),
 			"use_smaller_model": text("`-p realesrgan --realesrgan-model realesr-animevideov3`, the lightest; realesrgan-plus is a much larger network."),
-			"select_gpu":        text("`-d 1` for another card; `--list-devices` shows them."),
+			"select_gpu":        text("`-d 1` for another GPU; `--list-devices` shows them."),
 		},
 		Remedies: order("lower_resolution", "use_smaller_model", "close_other_apps", "select_gpu"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{placebo, frames("video2x/frame", "Frames go through the network one after the other, so the resolution decides, not the length.", "A shorter video: it works on one frame at a time.", "video2x/tools/video2x/src/argparse.cpp", append(theirs("use_smaller_model", "lower_resolution"), freeVulkan)...)},
@@ -76,13 +76,13 @@ var (
 		Proofs:  []string{"upscayl-bin", "Upscayl", "upscayl/"},
 		Sources: program.Sources{"upscayl/renderer/locales/en.json": "CUSTOM"},
 		Steps: steps{
-			"vae_tiling":       text("Settings: Custom Tile Size 200, then 100, then 32 (0 lets it choose by the card)."),
-			"lower_resolution": text("Image Scale 2x in place of 4x, and Double Upscayl off."),
-			"select_gpu":       text("Settings: GPU ID of the card with more memory; the log tab lists the cards."),
+			"vae_tiling":       text("Settings: Custom Tile Size 200, then 100, then 32 (0 lets it choose by the GPU)."),
+			"lower_resolution": text("Image Scale 2x instead of 4x, and Double Upscayl off."),
+			"select_gpu":       text("Settings: GPU ID of the GPU with more memory; the log tab lists the GPUs."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Set a small Custom Tile Size"},
 		Remedies: order("vae_tiling", "lower_resolution", "close_other_apps", "select_gpu"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{frames("upscayl/picture", "The picture is cut into tiles by what the driver says that the card has. On-board graphics and cards in use offer less than that.", "", "upscayl/electron/utils/get-arguments.ts", append(theirs("vae_tiling", "lower_resolution"), freeVulkan)...)},
+		Cards: []cause.Card{frames("upscayl/picture", "The picture is cut into tiles by what the driver says that the GPU has. On-board graphics and cards in use offer less than that.", "", "upscayl/electron/utils/get-arguments.ts", append(theirs("vae_tiling", "lower_resolution"), freeVulkan)...)},
 	}
 	// DeepLiveCam swaps faces live.
 	DeepLiveCam = program.Program{
@@ -96,7 +96,7 @@ var (
 		},
 		Titles: map[string]string{"lower_parallel": "Use one thread", "use_smaller_model": "Switch the face enhancer off", "raise_memory_limit": "Raise `--max-memory`"}, Costs: map[string]string{"lower_parallel": "Fewer frames a second.", "use_smaller_model": "Softer faces."},
 		Remedies: order("lower_parallel", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{frames("deep-live-cam/threads", "Each thread works on a frame of its own, with the detector, the swapper and, if it is on, the enhancer (GFPGAN) on the card.", "A shorter video: a few frames are on the card at a time.", "Deep-Live-Cam/modules/core.py", theirs("lower_parallel", "use_smaller_model", "close_other_apps")...)},
+		Cards: []cause.Card{frames("deep-live-cam/threads", "Each thread works on a frame of its own, with the detector, the swapper and, if it is on, the enhancer (GFPGAN) on the GPU.", "A shorter video: a few frames are on the GPU at a time.", "Deep-Live-Cam/modules/core.py", theirs("lower_parallel", "use_smaller_model", "close_other_apps")...)},
 	}
 	// VisoMaster swaps faces with many models.
 	VisoMaster = program.Program{
@@ -106,11 +106,11 @@ var (
 		Steps: steps{
 			"lower_parallel":    text("Settings: Number of Threads 1, then 2."),
 			"lower_resolution":  text("Face Swap: Swapper Resolution 128; fewer restorers and masks at once."),
-			"use_smaller_model": text("Settings: Providers Priority CUDA in place of TensorRT, whose engines take more of the card; Clear VRAM before you change models."),
+			"use_smaller_model": text("Settings: Providers Priority CUDA instead of TensorRT, whose engines take more of the GPU; Clear VRAM before you change models."),
 		},
-		Titles: map[string]string{"lower_parallel": "Use one thread", "use_smaller_model": "Use CUDA in place of TensorRT", "lower_resolution": "Lower Swapper Resolution, use fewer restorers"}, Costs: map[string]string{"lower_parallel": "Slower."},
+		Titles: map[string]string{"lower_parallel": "Use one thread", "use_smaller_model": "Use CUDA instead of TensorRT", "lower_resolution": "Lower Swapper Resolution, use fewer restorers"}, Costs: map[string]string{"lower_parallel": "Slower."},
 		Remedies: order("lower_parallel", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{frames("visomaster/models", "Every model that is switched on (swapper, restorers, masks, enhancer) stays on the card, and each thread works on a frame of its own.", "A shorter video: a few frames are on the card at a time.", "VisoMaster/app/processors/models_processor.py", theirs("lower_parallel", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{frames("visomaster/models", "Every model that is switched on (swapper, restorers, masks, enhancer) stays on the GPU, and each thread works on a frame of its own.", "A shorter video: a few frames are on the GPU at a time.", "VisoMaster/app/processors/models_processor.py", theirs("lower_parallel", "lower_resolution", "use_smaller_model")...)},
 	}
 	// Faceswap is deepfakes'.
 	Faceswap = program.Program{
@@ -126,8 +126,8 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "mixed_precision", "close_other_apps", "use_smaller_model"), cause.ModelTooLarge: cause.InOrder("close_other_apps", "mixed_precision", "use_smaller_model"), cause.Unknown: cause.InOrder("close_other_apps", "lower_batch_size", "mixed_precision")},
 		Like:     []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("faceswap/extract", []string{"lib/infer/", "plugins/extract/", "to run detection at the selected batch size"}, cause.BatchTooLarge, "ran out of graphics memory while it looked for faces", "Detector, aligner, masker and recognition are on the card together, each with a batch of its own.", "", "faceswap/lib/infer/handler.py",
-				cause.Cure{Fix: "close_other_apps", Title: "Close what else uses the card", Told: "Browsers first: Faceswap's own message names them.", Cost: "Free."}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model", Title: "Use lighter plugins, or fewer", Told: "Another detector or aligner, fewer maskers.", Cost: "Misses some faces."}),
+			part("faceswap/extract", []string{"lib/infer/", "plugins/extract/", "to run detection at the selected batch size"}, cause.BatchTooLarge, "ran out of GPU memory while it looked for faces", "Detector, aligner, masker and recognition are on the GPU together, each with a batch of its own.", "", "faceswap/lib/infer/handler.py",
+				cause.Cure{Fix: "close_other_apps", Title: "Close what else uses the GPU", Told: "Browsers first: Faceswap's own message names them.", Cost: "Free."}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model", Title: "Use lighter plugins, or fewer", Told: "Another detector or aligner, fewer maskers.", Cost: "Misses some faces."}),
 			frames("faceswap/train", "The trainer's size and the batch size decide; two networks are trained at once.", "", "faceswap/lib/training/train.py", theirs("lower_batch_size", "mixed_precision", "use_smaller_model")...),
 		},
 	}
@@ -143,7 +143,7 @@ var (
 		},
 		Titles: map[string]string{"lower_context": "Make fewer frames", "lower_batch_size": "Sample fewer frames together"}, Costs: map[string]string{"lower_context": "Parts to join.", "lower_batch_size": "Less steady motion."},
 		Remedies: order("lower_resolution", "lower_context", "lower_batch_size", "close_other_apps"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("echomimic/clip", "Two SD 1.5 networks are on the card, and `--context_frames` frames of the chosen size are sampled together; `-L` frames wait for decoding.", "Fewer steps: each needs the same.", "echomimic_v2/infer.py", theirs("lower_resolution", "lower_context", "lower_batch_size")...)},
+		Cards: []cause.Card{frames("echomimic/clip", "Two SD 1.5 networks are on the GPU, and `--context_frames` frames of the chosen size are sampled together; `-L` frames wait for decoding.", "Fewer steps: each needs the same.", "echomimic_v2/infer.py", theirs("lower_resolution", "lower_context", "lower_batch_size")...)},
 	}
 	Hallo = program.Program{
 		Name: "hallo", Rank: above, Shown: "Hallo", Work: "video-generation", Edits: "flags", Language: "python",
@@ -167,9 +167,9 @@ var (
 			"lower_resolution": text("`--size infinitetalk-480`; `--max_frame_num 500` for the length (1000, 40 seconds)."),
 			"cpu_offload":      text("`--t5_cpu`: the text encoder stays in RAM."),
 		},
-		Titles: map[string]string{"lowvram_mode": "Keep no weights on the card (`--num_persistent_param_in_dit 0`)", "cpu_offload": "Text encoder on the CPU"}, Costs: map[string]string{"lowvram_mode": "Slower; RAM for 14B weights."},
+		Titles: map[string]string{"lowvram_mode": "Keep no weights on the GPU (`--num_persistent_param_in_dit 0`)", "cpu_offload": "Text encoder on the CPU"}, Costs: map[string]string{"lowvram_mode": "Slower; RAM for 14B weights."},
 		Remedies: order("lowvram_mode", "use_lower_quant", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("infinitetalk/clip", "Wan's 14B model has 28 GB of weights at 16 bit; a piece of the video is sampled at `--size` beside what of them is on the card.", "A shorter sound alone: it is sampled in pieces.", "InfiniteTalk/README.md", theirs("lowvram_mode", "use_lower_quant", "lower_resolution")...)},
+		Cards: []cause.Card{frames("infinitetalk/clip", "Wan's 14B model has 28 GB of weights at 16 bit; a piece of the video is sampled at `--size` beside what of them is on the GPU.", "A shorter sound alone: it is sampled in pieces.", "InfiniteTalk/README.md", theirs("lowvram_mode", "use_lower_quant", "lower_resolution")...)},
 	}
 	// EasyAnimate is Alibaba PAI's.
 	EasyAnimate = program.Program{
@@ -182,7 +182,7 @@ var (
 		},
 		Titles:   map[string]string{"cpu_offload": "Choose a leaner `GPU_memory_mode`"},
 		Remedies: order("cpu_offload", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("easyanimate/clip", "Transformer, text encoder and VAE share the card unless `GPU_memory_mode` moves them to RAM in turn; `sample_size` times `video_length` decides about the rest.", "Fewer steps: each needs the same.", "EasyAnimate/predict_t2v.py", theirs("cpu_offload", "lower_resolution")...)},
+		Cards: []cause.Card{frames("easyanimate/clip", "Transformer, text encoder and VAE share the GPU unless `GPU_memory_mode` moves them to RAM in turn; `sample_size` times `video_length` decides about the rest.", "Fewer steps: each needs the same.", "EasyAnimate/predict_t2v.py", theirs("cpu_offload", "lower_resolution")...)},
 	}
 	// Krita is a plugin of the painting program, on a ComfyUI of its own.
 	Krita = program.Program{
@@ -209,10 +209,10 @@ func unused(c *ledger.Case) bool {
 // placebo is about Video2X's processor for shaders, which counts up in textures.
 var placebo = cause.Card{
 	ID: "video2x/libplacebo", Kinds: vulkan, Said: []string{"[libplacebo @"}, Cause: cause.SoftwareBug, Weight: cause.Strong,
-	Headline: "ran out of graphics memory in libplacebo, which runs its shaders",
-	Means:    "libplacebo was refused one more texture. The list after it shows its pools and the size of the card's heap (not what is free). In threads of Video2X its memory rose from frame to frame until the card was full, whatever the size of the frames; a target that is too large for the card shows within the first frames.",
+	Headline: "ran out of GPU memory in libplacebo, which runs its shaders",
+	Means:    "libplacebo was refused one more texture. The list after it shows its pools and the size of the GPU's heap (not what is free). In threads of Video2X its memory rose from frame to frame until the GPU was full, whatever the size of the frames; a target that is too large for the GPU shows within the first frames.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", Title: "Update Video2X", Told: "Newer builds release more of it; note the version if it stays, and whether graphics memory climbs while it runs.", Cost: "a download"},
+		{Fix: "upgrade_version", Title: "Update Video2X", Told: "Newer builds release more of it; note the version if it stays, and whether GPU memory climbs while it runs.", Cost: "a download"},
 		{Fix: "use_smaller_model", Title: "Use another processor than libplacebo", Told: "`-p realesrgan --realesrgan-model realesr-animevideov3`, or in its window Real-ESRGAN or Real-CUGAN.", Cost: "slower, another look"},
 		{Fix: "lower_resolution", Title: "Lower the target size", Told: "Half the width and height is a quarter.", Cost: "detail"},
 	},

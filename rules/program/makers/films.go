@@ -23,7 +23,7 @@ var (
 			"use_smaller_model": step.Paste("text", "`--name flux-schnell` has as many weights as dev: it is faster, not smaller."),
 		},
 		Remedies: order("cpu_offload", "use_lower_quant", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("flux/weights", cause.ModelTooLarge, "Its transformer is 24 GB at 16 bit and its T5 encoder 9 GB. Without `--offload` both are on the card at once; with it a card of 24 GB can still be a little short.", "schnell instead of dev: it has as many weights. Fewer steps: they cost time, not memory.", "flux/src/flux/cli.py", theirs("cpu_offload", "use_lower_quant")...)},
+		Cards: []cause.Card{made("flux/weights", cause.ModelTooLarge, "Its transformer is 24 GB at 16 bit and its T5 encoder 9 GB. Without `--offload` both are on the GPU at once; with it a card of 24 GB can still be a little short.", "schnell instead of dev: it has as many weights. Fewer steps: they cost time, not memory.", "flux/src/flux/cli.py", theirs("cpu_offload", "use_lower_quant")...)},
 	}
 	// GenerativeModels is Stability's repository: Stable Video Diffusion, SV3D, SV4D.
 	GenerativeModels = program.Program{
@@ -38,8 +38,8 @@ var (
 		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)"},
 		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of graphics memory in the VAE", "`decoding_t` frames (14 by default) are decoded at once; by the script's own comment that takes most of the memory.", "Fewer steps: they cost time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
-			made("generative-models/sample", cause.BatchTooLarge, "All frames, 14 or 25 at 1024 x 576, are generated together, with the whole model on the card at 16 bit or more.", "Fewer steps: they cost time, not memory.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
+			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "`decoding_t` frames (14 by default) are decoded at once; by the script's own comment that takes most of the memory.", "Fewer steps: they cost time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
+			made("generative-models/sample", cause.BatchTooLarge, "All frames, 14 or 25 at 1024 x 576, are generated together, with the whole model on the GPU at 16 bit or more.", "Fewer steps: they cost time, not memory.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
 		},
 	}
 	// DeepFloyd is IF.
@@ -64,13 +64,13 @@ var (
 			"gradient_checkpointing": step.Paste("text", "In the config: `grad_checkpointing = True`."),
 			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB)."}, step.Step{Kind: "text", Text: "`--bs 1`."}),
 			"lower_resolution":       step.Paste("text", "The 512 config and weights (`--image_size 512` in inference)."),
-			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once (tools/extract_features.py), so that neither is on the card."}, step.Step{Kind: "text", Text: "diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."}),
+			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once (tools/extract_features.py), so that neither is on the GPU."}, step.Step{Kind: "text", Text: "diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."}),
 		},
-		Titles:   map[string]string{"lowvram_mode": "Keep T5 off the card"},
+		Titles:   map[string]string{"lowvram_mode": "Keep T5 off the GPU"},
 		Remedies: order("gradient_checkpointing", "lower_batch_size", "lowvram_mode", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("pixart/step", "It failed in a training step of all weights; the configs are meant for 80 GB.", "", "PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py", theirs("gradient_checkpointing", "lower_batch_size", "lowvram_mode")...),
-			made("pixart/run", cause.ModelTooLarge, "T5-XXL, nearly 9 GB at 16 bit, is larger than the model itself (0.6B); this repository needs 23 GB with both on the card.", "Fewer steps: they cost time, not memory.", "PixArt-alpha/README.md", theirs("lowvram_mode", "lower_resolution")...),
+			made("pixart/run", cause.ModelTooLarge, "T5-XXL, nearly 9 GB at 16 bit, is larger than the model itself (0.6B); this repository needs 23 GB with both on the GPU.", "Fewer steps: they cost time, not memory.", "PixArt-alpha/README.md", theirs("lowvram_mode", "lower_resolution")...),
 		},
 	}
 	// AnimateDiff is the repository, not the node pack or the extension.
@@ -102,7 +102,7 @@ var (
 		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("open-sora/step", "It failed in a training step: the buckets of the config say how many videos of which length and size go together; the largest decides.", "", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Lower the batch size of the largest buckets", "text", "In the config's `bucket_config`: the batch of the largest sizes to 1, or leave those out; `grad_ckpt_settings` on.", "Slower.")),
-			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model with T5 and, for text, FLUX before it: by its own table 52 GB at 256 x 256 on one card with offload, 60 at 768. Version 1.2 (1.1B) is smaller.", "Fewer steps: they cost time, not memory.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
+			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model with T5 and, for text, FLUX before it: by its own table 52 GB at 256 x 256 on one GPU with offload, 60 at 768. Version 1.2 (1.1B) is smaller.", "Fewer steps: they cost time, not memory.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
 		},
 	}
 	// Mochi is Genmo's.
@@ -111,14 +111,14 @@ var (
 		Proofs:  []string{"genmo/mochi_preview/", "genmoai/", "mochi/demos/", "mochi/src/genmo/"},
 		Sources: program.Sources{"mochi/demos/cli.py": "--cpu_offload --num_frames --width --height --model_dir", "mochi/README.md": "decode_type"},
 		Steps: steps{
-			"cpu_offload":      step.Paste("text", "Add `--cpu_offload` to your command (one card); in code `MochiSingleGPUPipeline(..., cpu_offload=True, decode_type=\"tiled_spatial\")`."),
+			"cpu_offload":      step.Paste("text", "Add `--cpu_offload` to your command (one GPU); in code `MochiSingleGPUPipeline(..., cpu_offload=True, decode_type=\"tiled_spatial\")`."),
 			"lower_resolution": step.Paste("text", "`--num_frames 37` (6k+1; default 163)."),
-			"use_lower_quant":  step.Paste("text", "This code has bf16 only and states 60 GB on one card; ComfyUI runs Mochi under 20 GB, diffusers with offload and tiles on 22."),
+			"use_lower_quant":  step.Paste("text", "This code has bf16 only and states 60 GB on one GPU; ComfyUI runs Mochi under 20 GB, diffusers with offload and tiles on 22."),
 		},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("mochi/step", "It failed in training. The fine-tuner is made for 80 GB: by its own table 37 frames need 50 GB, 61 need 64, 85 need 80.", "", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Train on fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "It learns shorter movements.")),
-			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: by its README about 60 GB on one card without offload. Several cards split it.", "", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
+			made("mochi/run", cause.ModelTooLarge, "A 10B model with T5-XXL: by its README about 60 GB on one GPU without offload. Several cards split it.", "", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
 		},
 	}
 	// LTXVideo is Lightricks' own code.
@@ -134,7 +134,7 @@ var (
 		},
 		Remedies: order("use_smaller_model", "cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			part("ltx-video/decode", []string{"vae_decode", "autoencoders/vae", "causal_video_autoencoder"}, cause.BatchTooLarge, "ran out of graphics memory in the VAE", "The VAE takes all frames at full size in one piece.", "Fewer steps: they cost time, not memory.", "LTX-Video/ltx_video/models/autoencoders/vae_encode.py", theirs("lower_resolution", "cpu_offload")...),
+			part("ltx-video/decode", []string{"vae_decode", "autoencoders/vae", "causal_video_autoencoder"}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "The VAE takes all frames at full size in one piece.", "Fewer steps: they cost time, not memory.", "LTX-Video/ltx_video/models/autoencoders/vae_encode.py", theirs("lower_resolution", "cpu_offload")...),
 			made("ltx-video/run", cause.ModelTooLarge, "13B is 26 GB at 16 bit, with T5-XXL (9 GB) beside it unless it is offloaded; 2B is 4 to 6. Multi-scale configs generate the clip twice, the second time at full size.", "Fewer steps: they cost time, not memory.", "LTX-Video/ltx_video/inference.py", theirs("use_smaller_model", "cpu_offload", "lower_resolution")...),
 		},
 	}
@@ -147,7 +147,7 @@ var (
 			"cpu_offload":       step.Paste("text", "Add `--offload`."),
 			"lower_resolution":  step.Paste("text", "`--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (default 97): the clip keeps its length, but is generated in shorter pieces. generate_video.py: `--num_frames 49`."),
 			"use_smaller_model": step.Paste("text", "`--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 44 to 51."),
-			"multi_gpu":         step.Paste("text", "`torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options: each card still holds the model."),
+			"multi_gpu":         step.Paste("text", "`torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options: each GPU still holds the model."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the resolution and the frames at once"},
 		Remedies: order("cpu_offload", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&Scripts, &apps.Pictures},
@@ -204,7 +204,7 @@ var (
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("liveportrait/frames", "It reads all frames of the driving (and source) video into RAM and keeps every result until the video is written: 2.7 MB a frame at 1280 x 720, several times over.", "", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
-			made("liveportrait/run", cause.BatchTooLarge, "Its networks need 2 to 4 GB: they work on faces of 256 x 256, one frame after another. If a larger card is full, another program is the likelier reason.", "A shorter video: it goes through the card frame by frame.", "LivePortrait/src/config/inference_config.py", append([]cause.Cure{lookAtCard}, theirs("lower_resolution")...)...),
+			made("liveportrait/run", cause.BatchTooLarge, "Its networks need 2 to 4 GB: they work on faces of 256 x 256, one frame after another. If a larger GPU is full, another program is the likelier reason.", "A shorter video: it goes through the GPU frame by frame.", "LivePortrait/src/config/inference_config.py", append([]cause.Cure{lookAtCard}, theirs("lower_resolution")...)...),
 		},
 	}
 	SadTalker = program.Program{
@@ -221,11 +221,11 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "lower_resolution", "use_smaller_model"), cause.ModelTooLarge: inUse("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution", "use_smaller_model"), cause.Unknown: inUse("lower_batch_size", "use_smaller_model", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves graphics memory.", "SadTalker/src/facerender/animate.py",
+			filledRAM("sadtalker/frames", "All frames of the video, 25 a second, are in RAM until it is written; with `--preprocess full` at the size of the whole image, and again if an enhancer works on them.", "A smaller batch: it saves GPU memory.", "SadTalker/src/facerender/animate.py",
 				cause.Cure{Fix: "lower_resolution", If: calls.LargePicture, Title: "Use a smaller picture", Told: "Scale it to about 1,000 pixels before it goes in. Each frame is as large as the picture: half of its width and height is a quarter of the RAM.", Cost: "detail"},
 				cause.Cure{Fix: "stream_dataset", If: when.Not(calls.LargePicture)}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "stream_dataset"}),
-			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of graphics memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
-			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the card batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			part("sadtalker/enhance", []string{"face_enhancer.py", "gfpgan/utils.py", "restorer.enhance("}, cause.BatchTooLarge, "ran out of GPU memory in the enhancer", "The enhancer takes each finished frame at its own size, with tiles of 400 pixels for the background.", "", "SadTalker/src/utils/face_enhancer.py", theirs("use_smaller_model", "lower_resolution")...),
+			made("sadtalker/render", cause.BatchTooLarge, "The face renderer takes `--batch_size` frames of 256 or 512 pixels at once.", "Shorter audio: frames go through the GPU batch after batch.", "SadTalker/inference.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	Wav2Lip = program.Program{
@@ -241,10 +241,10 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.OversizedAllocation: inUse("lower_resolution", "lower_batch_size"), cause.ModelTooLarge: inUse("lower_resolution", "lower_batch_size", "close_other_apps"), cause.HostMemory: cause.InOrder("stream_dataset", "lower_resolution"), cause.Unknown: inUse("lower_resolution", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			filledRAM("wav2lip/frames", "It reads all frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 frames a second.", "A smaller batch: it saves graphics memory.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
-			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch size itself (\"Recovering from OOM error\"); at 1 it stops and asks for `--resize_factor`.", "", "Wav2Lip/inference.py", theirs("lower_resolution")...),
+			filledRAM("wav2lip/frames", "It reads all frames of the video into RAM before it begins, at their own size: 6 MB a frame at 1080p, 9 GB a minute at 25 frames a second.", "A smaller batch: it saves GPU memory.", "Wav2Lip/inference.py", theirs("lower_resolution", "stream_dataset")...),
+			part("wav2lip/detect", []string{"face_detect", "face_detection/", "get_detections_for_batch", "Image too big to run face detection"}, cause.BatchTooLarge, "ran out of GPU memory while looking for faces", "The face detector takes whole frames at their own size. After each refusal Wav2Lip halves that batch size itself (\"Recovering from OOM error\"); at 1 it stops and asks for `--resize_factor`.", "", "Wav2Lip/inference.py", theirs("lower_resolution")...),
 			trained("wav2lip/step", "It failed in a training step: `batch_size` windows of five frames (16 by default, SyncNet 64).", "", "Wav2Lip/hparams.py", cure("lower_batch_size", "Lower the batch size", "text", "In hparams.py: `batch_size=4`, `syncnet_batch_size=16`.", "Slower; quality may suffer.")),
-			made("wav2lip/run", cause.BatchTooLarge, "Its own network takes 128 mouths of 96 x 96 at once by default, which is little. Face detection on large frames needs more.", "Shorter audio: batches go through the card one after another.", "Wav2Lip/inference.py", theirs("lower_batch_size", "lower_resolution")...),
+			made("wav2lip/run", cause.BatchTooLarge, "Its own network takes 128 mouths of 96 x 96 at once by default, which is little. Face detection on large frames needs more.", "Shorter audio: batches go through the GPU one after another.", "Wav2Lip/inference.py", theirs("lower_batch_size", "lower_resolution")...),
 		},
 	}
 	MuseTalk = program.Program{
@@ -260,8 +260,8 @@ var (
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("musetalk/step", "It failed in training. Its README counts, on each of eight cards, 32 GB at batch 8 and 74 at 32 for stage 1; 54 GB at batch 1 for stage 2, which trains on 16 frames with two discriminators.", "", "MuseTalk/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the stage's YAML: half of `train_bs`, twice `gradient_accumulation_steps`; stage 2 also fewer `n_sample_frames`.", "Slower.")),
-			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the result is written.", "A smaller batch: it saves graphics memory.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
-			made("musetalk/run", cause.BatchTooLarge, "`--batch_size` faces of 256 x 256 go through UNet and VAE at once, at 32 bit by default, beside Whisper and the pose model.", "Shorter audio: batches go through the card one after another.", "MuseTalk/scripts/inference.py", theirs("half_precision", "lower_batch_size")...),
+			filledRAM("musetalk/frames", "All frames of the video and their latents are kept until the result is written.", "A smaller batch: it saves GPU memory.", "MuseTalk/scripts/inference.py", theirs("lower_resolution")...),
+			made("musetalk/run", cause.BatchTooLarge, "`--batch_size` faces of 256 x 256 go through UNet and VAE at once, at 32 bit by default, beside Whisper and the pose model.", "Shorter audio: batches go through the GPU one after another.", "MuseTalk/scripts/inference.py", theirs("half_precision", "lower_batch_size")...),
 		},
 	}
 	LatentSync = program.Program{
@@ -280,7 +280,7 @@ var (
 		Cards: []cause.Card{
 			trained("latentsync/step", "It failed in training. Its README counts 23 GB for stage 1, 30 for stage 2, 55 for stage 2 at 512 x 512, with a batch of one clip of 16 frames.", "", "LatentSync/README.md", theirs("lower_batch_size")...),
 			filledRAM("latentsync/frames", "All frames of the video are read, aligned and pasted back in RAM, in several copies: long or 4K videos fill it.", "", "LatentSync/latentsync/pipelines/lipsync_pipeline.py", theirs("stream_dataset")...),
-			made("latentsync/run", cause.ModelTooLarge, "Its README counts 8 GB for version 1.5 and 18 for 1.6, at 16 bit. Cards before compute capability 8 run it at 32 bit, which needs twice that.", "A shorter video: 16 frames go through the card at a time.", "LatentSync/README.md", theirs("use_smaller_model", "close_other_apps")...),
+			made("latentsync/run", cause.ModelTooLarge, "Its README counts 8 GB for version 1.5 and 18 for 1.6, at 16 bit. Cards before compute capability 8 run it at 32 bit, which needs twice that.", "A shorter video: 16 frames go through the GPU at a time.", "LatentSync/README.md", theirs("use_smaller_model", "close_other_apps")...),
 		},
 	}
 	// Clothes and faces in pictures.
@@ -293,12 +293,12 @@ var (
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
 			"lower_resolution":       step.Paste("text", "`--width 384 --height 512` (default 768 x 1024)."),
-			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, in place of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
+			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, instead of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
 		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("idm-vton/step", "It failed in training, with two SDXL UNets (the garment's is frozen), IP-Adapter and image encoder. The defaults are meant for 80 GB.", "", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
-			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, in the demo also DensePose, OpenPose and a parser, are all on the card: about 18 GB at 768 x 1024.", "Fewer steps: they cost time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
+			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets of 5 GB each at 16 bit, two text encoders, an image encoder, in the demo also DensePose, OpenPose and a parser, are all on the GPU: about 18 GB at 768 x 1024.", "Fewer steps: they cost time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
 		},
 	}
 	OOTDiffusion = program.Program{
@@ -307,11 +307,11 @@ var (
 		Sources: program.Sources{"OOTDiffusion/run/run_ootd.py": "--sample --gpu_id --model_type --step"},
 		Steps: steps{
 			"lower_batch_size": step.Paste("text", "Add `--sample 1` to your command of run_ootd.py (default 4 images at once); the page: Images 1."),
-			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another card; gradio_ootd.py expects two cards (hd on 0, dc on 1): with one card load only one of the two models."),
+			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another GPU; gradio_ootd.py expects two cards (hd on 0, dc on 1): with one GPU load only one of the two models."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "Generate one image at a time (`--sample 1`)", "select_gpu": "Use another card"},
+		Titles:   map[string]string{"lower_batch_size": "Generate one image at a time (`--sample 1`)", "select_gpu": "Use another GPU"},
 		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` images of 768 x 1024 (4 by default) are generated at once, by two UNets at 16 bit. Pose and parsing models share the card.", "Fewer steps: they cost time, not memory.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
+		Cards: []cause.Card{made("ootdiffusion/run", cause.BatchTooLarge, "`--sample` images of 768 x 1024 (4 by default) are generated at once, by two UNets at 16 bit. Pose and parsing models share the GPU.", "Fewer steps: they cost time, not memory.", "OOTDiffusion/run/run_ootd.py", theirs("lower_batch_size", "select_gpu")...)},
 	}
 	InstantID = program.Program{
 		Name: "instantid", Shown: "InstantID", Work: "image-generation", Edits: "code", Language: "python",
@@ -324,6 +324,6 @@ var (
 			"lower_resolution": step.Paste("python", "face_image = resize_img(face_image, max_side=1024, min_side=768)   # the result has this size"),
 		},
 		Remedies: order("cpu_offload", "vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter at 16 bit takes 12 GB and more. InsightFace's ONNX models take memory of the card outside PyTorch.", "Fewer steps: they cost time, not memory.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
+		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter at 16 bit takes 12 GB and more. InsightFace's ONNX models take memory of the GPU outside PyTorch.", "Fewer steps: they cost time, not memory.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
 	}
 )

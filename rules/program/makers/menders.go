@@ -26,7 +26,7 @@ var (
 		Remedies: order("lower_resolution", "half_precision", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			made("rife/frame", cause.BatchTooLarge, "Two frames go through the network at their full size, so the resolution decides: 4K needs four times what 1080p does.", "A shorter video: it works on two frames at a time.", "Practical-RIFE/README.md", theirs("lower_resolution", "half_precision")...),
-			filledRAM("rife/queue", "Up to 500 frames that are read and 500 that are to be written wait in RAM: at 4K 24 MB each.", "`--scale`: it saves graphics memory.", "Practical-RIFE/inference_video.py", cure("stream_dataset", "Shorten the frame queues", "text", "In inference_video.py: `Queue(maxsize=50)` at both places instead of 500; write to a faster disk.", "None.")),
+			filledRAM("rife/queue", "Up to 500 frames that are read and 500 that are to be written wait in RAM: at 4K 24 MB each.", "`--scale`: it saves GPU memory.", "Practical-RIFE/inference_video.py", cure("stream_dataset", "Shorten the frame queues", "text", "In inference_video.py: `Queue(maxsize=50)` at both places instead of 500; write to a faster disk.", "None.")),
 		},
 	}
 	// CodeFormer and GFPGAN mend faces.
@@ -42,7 +42,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller face detector", "vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of graphics memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
+			part("codeformer/detect", []string{"facelib/detection/", "get_face_landmarks_5(", "in detect_faces"}, cause.BatchTooLarge, "ran out of GPU memory while looking for faces", "The face detector takes the whole image at its own size; the faces themselves are restored at 512 x 512.", "", "CodeFormer/inference_codeformer.py", theirs("lower_resolution", "use_smaller_model")...),
 			facesOnly(),
 			made("codeformer/run", cause.BatchTooLarge, "Faces are restored one by one at 512 x 512, which needs little; face detection and the enlarged background grow with the image.", "`-w`: it changes quality, not memory.", "CodeFormer/inference_codeformer.py", theirs("vae_tiling", "lower_resolution", "use_smaller_model")...),
 		},
@@ -77,8 +77,8 @@ var (
 		Costs:    map[string]string{"use_smaller_model": "You describe the image."},
 		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of graphics memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it uses the second.", "", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
-			made("supir/run", cause.ModelTooLarge, "SDXL with a control network works at the size of the result, beside LLaVA 13B if both share the card. Without options it loads 32-bit weights and decodes in one piece.", "Fewer steps: they cost time, not memory.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
+			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of GPU memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB at 16 bit and about 16 at 8 bit. With two cards it uses the second.", "", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			made("supir/run", cause.ModelTooLarge, "SDXL with a control network works at the size of the result, beside LLaVA 13B if both share the GPU. Without options it loads 32-bit weights and decodes in one piece.", "Fewer steps: they cost time, not memory.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	// DiffBIR and StableSR restore with Stable Diffusion.
@@ -96,7 +96,7 @@ var (
 		Remedies: order("vae_tiling", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("diffbir/step", "It failed in a training step of the control network, at 512 x 512.", "", "DiffBIR/configs/train/train_stage2.yaml", cure("lower_batch_size", "Lower the batch size", "text", "In the training YAML: a smaller `batch_size` of the data set.", "Slower.")),
-			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the image at the size of the result in one piece unless its own tile option is set. LLaVA, if it is the captioner, is on the card as well.", "Fewer steps: they cost time, not memory.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
+			made("diffbir/run", cause.BatchTooLarge, "Every stage (cleaner, VAE, diffusion) takes the image at the size of the result in one piece unless its own tile option is set. LLaVA, if it is the captioner, is on the GPU as well.", "Fewer steps: they cost time, not memory.", "DiffBIR/README.md", theirs("vae_tiling", "use_smaller_model", "lower_resolution")...),
 		},
 	}
 	StableSR = program.Program{
@@ -129,8 +129,8 @@ var (
 		Titles:   map[string]string{"lowvram_mode": "Turn on `--low-mem` and CPU offload", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of graphics memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
-			made("iopaint/run", cause.ModelTooLarge, "Diffusion models are on the card as a whole unless `--cpu-offload` is set, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the browser page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
+			part("iopaint/erase", []string{"iopaint/model/lama.py", "lama_cleaner/model/lama.py", "model/mat.py", "model/zits.py", "model/fcf.py", "model/migan.py", "manga.py"}, cause.BatchTooLarge, "ran out of GPU memory in an erase model", "Erase models take the image, or the part around the mask, in one piece; HD Strategy decides which. A mask over all of a large image makes that the whole image.", "", "IOPaint/iopaint/schema.py", theirs("lower_resolution", "cpu_offload")...),
+			made("iopaint/run", cause.ModelTooLarge, "Diffusion models are on the GPU as a whole unless `--cpu-offload` is set, with plugins (interactive segmentation, RealESRGAN) beside them.", "Closing the browser page: the models stay loaded.", "IOPaint/iopaint/cli.py", theirs("lowvram_mode", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// Rembg cuts out what is in front, by ONNX models.
@@ -181,7 +181,7 @@ var (
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			trained("marigold/step", "It failed in a training step of Stable Diffusion's UNet at 32 bit.", "", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the YAML of `--config`: `max_train_batch_size: 1`; accumulation keeps the effective batch size.", "Slower.")),
-			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Several go through at once: how many follows the size of the card unless `--batch_size` is set.", "Fewer denoising steps: they cost time, not memory.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
+			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Several go through at once: how many follows the size of the GPU unless `--batch_size` is set.", "Fewer denoising steps: they cost time, not memory.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
 		},
 	}
 	// DeOldify colours old pictures, on a copy of fastai 1.
@@ -191,7 +191,7 @@ var (
 		Sources: program.Sources{"DeOldify/deoldify/filters.py": "render_factor"},
 		Steps: steps{
 			"lower_resolution": step.Paste("python", "colorizer.plot_transformed_image(path, render_factor=20)   # default 35; memory goes with its square"),
-			"restart_session":  step.Paste("text", "Restart the notebook's kernel after the first failure: the traceback keeps what was on the card."),
+			"restart_session":  step.Paste("text", "Restart the notebook's kernel after the first failure: the traceback keeps what was on the GPU."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower `render_factor`"},
 		Costs:    map[string]string{"lower_resolution": "Colour at lower detail; the image keeps its own."},
@@ -217,7 +217,7 @@ var (
 		Remedies: order("optimizer_8bit", "lower_resolution", "multi_gpu", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "neural-style/picture", Kinds: onCard, If: func(c *ledger.Case) bool { return !inside(c) && !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]",
+			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "VGG keeps activations at the image's size for the backward pass, and L-BFGS, the default optimizer, many copies of the image: 3.5 GB at 512 pixels, four times that at 1024.",
 			Not:      "Fewer iterations: they cost time, not memory.",
 			Cures:    theirs("optimizer_8bit", "lower_resolution", "multi_gpu"), Sources: []string{"neural-style/README.md", "neural-style-pt/README.md"},
@@ -230,16 +230,16 @@ var (
 		Proofs:  []string{"waifu2x-ncnn-vulkan", "realesrgan-ncnn-vulkan", "realcugan-ncnn-vulkan", "realsr-ncnn-vulkan", "srmd-ncnn-vulkan", "upscayl-bin", "dain-ncnn-vulkan"},
 		Sources: program.Sources{"waifu2x-ncnn-vulkan/src/main.cpp": "-t -j -g"},
 		Steps: steps{
-			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the card), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
+			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the GPU), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
 			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (threads for load, work, save; default 1:2:2)."),
-			"select_gpu":       step.Paste("text", "`-g 1` for another card, `-g -1` for the CPU. The first lines of its output list the cards; an integrated one has little memory of its own."),
+			"select_gpu":       step.Paste("text", "`-g 1` for another GPU, `-g -1` for the CPU. The first lines of its output list the GPUs; an integrated one has little memory of its own."),
 			"lower_resolution": step.Paste("text", "A smaller factor (`-s 2`), twice if need be."),
 		},
-		Titles:   map[string]string{"lower_parallel": "Work on one image at a time", "select_gpu": "Choose another card", "vae_tiling": "Use smaller tiles"},
+		Titles:   map[string]string{"lower_parallel": "Work on one image at a time", "select_gpu": "Choose another GPU", "vae_tiling": "Use smaller tiles"},
 		Remedies: order("vae_tiling", "lower_parallel", "select_gpu"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
 			ID: "ncnn-vulkan/tile", Kinds: slices.Concat(vulkan, onCard), If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory",
+			Headline: "ran out of GPU memory",
 			Means:    "Unless you set it, it chooses the tile size at the start, by the memory that the driver offers then, and works on two tiles at once by default. \"vkAllocateMemory failed\" can repeat for each tile, and the result can be black or have holes.",
 			Cures:    theirs("vae_tiling", "lower_parallel", "select_gpu"), Sources: []string{"waifu2x-ncnn-vulkan/src/main.cpp", "waifu2x-ncnn-vulkan/README.md"},
 		}},

@@ -22,12 +22,12 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
 		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of graphics memory while decoding the object",
-				"The mesh decoder works on a sparse grid of 256 cubed that grows with the object's surface, while all models of the pipeline are still on the card. TRELLIS states 16 GB; objects that fill their box need the most.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
-			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of graphics memory while it made the GLB", "The mesh is rendered from hundreds of views to fill holes and bake the texture, beside the pipeline's models.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
+			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
+				"The mesh decoder works on a sparse grid of 256 cubed that grows with the object's surface, while all models of the pipeline are still on the GPU. TRELLIS states 16 GB; objects that fill their box need the most.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
+			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of GPU memory while it made the GLB", "The mesh is rendered from hundreds of views to fill holes and bake the texture, beside the pipeline's models.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
 			trained("trellis/step", "It failed in a training step. `batch_split` cuts a batch into parts; sparse objects differ in size, so it can fail at any step.", "", "TRELLIS/configs/generation/slat_flow_img_dit_L_64l8p2_fp16.json",
 				cure("lower_batch_size", "Raise `batch_split`, then lower the batch size", "text", "In the JSON config: twice the `batch_split` (default 4), then half of `batch_size_per_gpu` (default 8).", "Slower.")),
-			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the card at once (pipeline.cuda()) and states 16 GB; it has no switch for less.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
+			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the GPU at once (pipeline.cuda()) and states 16 GB; it has no switch for less.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
 		},
 	}
 	// Hunyuan3D is Tencent's, version 2.
@@ -44,8 +44,8 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Make the shape without the texture"},
 		Remedies: order("lowvram_mode", "use_smaller_model", "cpu_offload", "lower_resolution"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out of graphics memory[[ ({total})]] in the texture stage", "By its README the shape alone needs 6 GB, shape and texture together 16: texture adds two diffusion models.", "", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
-			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of graphics memory while it made the surface", "The grid has `octree_resolution` cubed points, computed `num_chunks` at a time: 512 has eight times as many as 256.", "Fewer steps: they cost time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
+			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out of GPU memory[[ ({total})]] in the texture stage", "By its README the shape alone needs 6 GB, shape and texture together 16: texture adds two diffusion models.", "", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
+			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of GPU memory while it made the surface", "The grid has `octree_resolution` cubed points, computed `num_chunks` at a time: 512 has eight times as many as 256.", "Fewer steps: they cost time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
 			made("hunyuan3d/run", cause.ModelTooLarge, "The page loads shape, texture and, with `--enable_t23d`, text-to-image models together; the shape needs 6 GB, 16 with texture.", "A smaller input image: it is scaled anyway.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
@@ -55,7 +55,7 @@ var (
 		Proofs:  []string{"InstantMesh/"},
 		Sources: program.Sources{"InstantMesh/run.py": "--export_texmap --save_video --view --diffusion_steps", "InstantMesh/README.md": "CUDA_VISIBLE_DEVICES"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("text", "Leave out `--save_video` and `--export_texmap`, which render and bake beside the model; in run.py `chunk_size = 5` in place of 20."),
+			"lower_batch_size":  step.Paste("text", "Leave out `--save_video` and `--export_texmap`, which render and bake beside the model; in run.py `chunk_size = 5` instead of 20."),
 			"use_smaller_model": step.Paste("text", "Command line, which also frees the diffusion model before the mesh: `python run.py configs/instant-mesh-base.yaml IMAGE.png`. Page: set `config_path` at the top of app.py to `configs/instant-mesh-base.yaml`."),
 			"multi_gpu":         step.Paste("text", "app.py takes two cards by itself where it sees them (diffusion on the first, reconstruction on the second): do not hide one with CUDA_VISIBLE_DEVICES."),
 			"lower_resolution":  step.Paste("text", "In the config: `grid_res: 64` (128 there), then `texture_resolution: 512`."),
@@ -63,8 +63,8 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use the base model", "lower_batch_size": "Leave out video and texture"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of graphics memory while it made the mesh or its video", "The reconstruction model computes the grid (128 cubed) and renders the frames of the video, 20 at a time.", "Fewer diffusion steps: they cost time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			made("instantmesh/run", cause.ModelTooLarge, "Zero123++ makes six views, then the large reconstruction model the mesh. run.py frees the first before the second; the page keeps both on the card.", "A smaller input image: it is scaled anyway.", "InstantMesh/run.py", theirs("use_smaller_model", "multi_gpu", "lower_batch_size")...),
+			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of GPU memory while it made the mesh or its video", "The reconstruction model computes the grid (128 cubed) and renders the frames of the video, 20 at a time.", "Fewer diffusion steps: they cost time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			made("instantmesh/run", cause.ModelTooLarge, "Zero123++ makes six views, then the large reconstruction model the mesh. run.py frees the first before the second; the page keeps both on the GPU.", "A smaller input image: it is scaled anyway.", "InstantMesh/run.py", theirs("use_smaller_model", "multi_gpu", "lower_batch_size")...),
 		},
 	}
 	// TripoSR is Stability's and Tripo's.
@@ -106,8 +106,8 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower `--detbatch` and `--posebatch`", "lower_num_workers": "Shorten the queue (`--qsize`)"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			made("alphapose/run", cause.BatchTooLarge, "Detector and pose network share the card. By default the detector takes 5 images at a time, the pose network up to 64 persons, so crowded images need the most.", "", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
-			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch: it saves graphics memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
+			made("alphapose/run", cause.BatchTooLarge, "Detector and pose network share the GPU. By default the detector takes 5 images at a time, the pose network up to 64 persons, so crowded images need the most.", "", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
+			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`): long or large videos fill it.", "A smaller batch: it saves GPU memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
 		},
 	}
 	// OpenPose is CMU's, in C++ on Caffe.
@@ -120,7 +120,7 @@ var (
 			"use_smaller_model": step.Paste("text", "`--model_pose COCO` needs less than BODY_25 (2 GB with its defaults); without `--face` and `--hand`; `--scale_number 1`."),
 			"cpu_offload":       step.Paste("text", "Another card: `--num_gpu 1 --num_gpu_start 1`; the CPU build for none."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Lower `--net_resolution`", "cpu_offload": "Use another card, or the CPU build"},
+		Titles:   map[string]string{"lower_resolution": "Lower `--net_resolution`", "cpu_offload": "Use another GPU, or the CPU build"},
 		Costs:    map[string]string{"lower_resolution": "Small or far people are missed.", "use_smaller_model": "No feet; no face and hands."},
 		Remedies: order("lower_resolution", "use_smaller_model", "close_other_apps", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{made("openpose/net", cause.BatchTooLarge, "`--net_resolution` decides, not the size of the image: the body needs up to 4 GB with the defaults, face and hands add to it, four scales at high resolution take 10 GB and more. Caffe built without cuDNN needs several times as much.", "A smaller video: it is scaled to `--net_resolution` anyway.", "openpose/doc/05_faq.md", theirs("lower_resolution", "use_smaller_model", "close_other_apps")...)},

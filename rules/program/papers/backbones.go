@@ -128,7 +128,7 @@ var (
 		Like:   []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
 		Cards: []cause.Card{
 			paperStep("mmaction2/step", "Memory grows with the batch per GPU, the frames of a clip and the image size. The configs are meant for eight GPUs.", "", "mmaction2/configs/recognition/slowfast/slowfast_r50_8xb8-4x16x1-256e_kinetics400-rgb.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
-			paperRun("mmaction2/test", cause.BatchTooLarge, "A 3D model tests each video as 30 views (10 clips x 3 crops), which all go to the card at once even at batch 1. In training the batch per GPU, the frames and the image size decide.", "", "mmaction2/docs/en/get_started/faq.md", own("cpu_offload", "lower_resolution")...),
+			paperRun("mmaction2/test", cause.BatchTooLarge, "A 3D model tests each video as 30 views (10 clips x 3 crops), which all go to the GPU at once even at batch 1. In training the batch per GPU, the frames and the image size decide.", "", "mmaction2/docs/en/get_started/faq.md", own("cpu_offload", "lower_resolution")...),
 		},
 	}
 	MMPose = program.Program{
@@ -161,7 +161,7 @@ var (
 		Cards: []cause.Card{
 			paperPart("segmentation-models/decoder", []string{"segmentation_models_pytorch/decoders/", "segmentation_models_pytorch/unet/", "segmentation_models_pytorch/base/modules.py"}, cause.BatchTooLarge, "ran out in the decoder, which works at up to the full image size",
 				"The last decoder blocks work at half and at full image size, so batch x height x width decides; half the side is a quarter. In training every block's activations are kept, and in validation too unless it runs under `torch.no_grad()`.", "", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
-			paperStep("segmentation-models/step", "Memory grows with batch x height x width, in 32 bit unless autocast is used.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+			paperStep("segmentation-models/step", "Memory grows with batch x height x width, in 32 bit unless autocast is used.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}
 	// SemanticSegmentation is CSAIL's.
@@ -177,7 +177,7 @@ var (
 		},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("mit-semseg/step", "The short side is drawn from `imgSizes` at each step, and the long side goes up to `imgMaxSize` (default 1000). It can therefore fail at any step that draws the largest size.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "semantic-segmentation-pytorch/mit_semseg/config/defaults.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperStep("mit-semseg/step", "The short side is drawn from `imgSizes` at each step, and the long side goes up to `imgMaxSize` (default 1000). It can therefore fail at any step that draws the largest size.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "semantic-segmentation-pytorch/mit_semseg/config/defaults.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperRun("mit-semseg/eval", cause.BatchTooLarge, "Evaluation and test hold the scores of all 150 classes at the original image's size, added up over five scales: 6.7 GiB at 3000 x 4000. In training the batch and `imgSizes` decide.", "", "semantic-segmentation-pytorch/eval_multipro.py",
 				cause.Cure{Fix: "lower_resolution", Title: "Scale the images down, and use fewer scales", Kind: "text", Text: "Evaluation: scale the images down first (half the side is a quarter), and add `DATASET.imgSizes \"(300, 450)\"`. Training: `TRAIN.batch_size_per_gpu 1`.", Cost: "Coarser edges."}),
 		},
@@ -219,7 +219,7 @@ var (
 			paperPart("openpcdet/dense", []string{"height_compression.py", "pointpillar_scatter.py", "base_bev_backbone.py", ".dense()"}, cause.BatchTooLarge, "ran out where the point cloud becomes a dense map",
 				"Here the sparse voxels become a dense map of the whole range: batch x channels x (range / voxel size) squared, however many points there are. Half the voxel size is four times the map.", "", "OpenPCDet/pcdet/models/backbones_2d/base_bev_backbone.py",
 				append(own("lower_batch_size"), cause.Cure{Fix: "lower_resolution", Title: "Use a smaller range or larger voxels", Kind: "text", Text: "In the dataset's YAML: `POINT_CLOUD_RANGE` and `VOXEL_SIZE`.", Cost: "Far or small objects may be missed."})...),
-			paperStep("openpcdet/step", "Memory grows with the voxels of all scenes in the batch; two-stage models (PV-RCNN) also sample points for each proposal. Scenes differ, so it can fail at any step.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "OpenPCDet/tools/train.py", own("lower_batch_size", "mixed_precision", "lower_resolution")...),
+			paperStep("openpcdet/step", "Memory grows with the voxels of all scenes in the batch; two-stage models (PV-RCNN) also sample points for each proposal. Scenes differ, so it can fail at any step.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "OpenPCDet/tools/train.py", own("lower_batch_size", "mixed_precision", "lower_resolution")...),
 		},
 	}
 	// Pointcept is for point clouds of rooms and streets.
@@ -239,7 +239,7 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Less context in each crop."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "efficient_attention", "mixed_precision"), Like: []*program.Program{&trainer.SparseConv},
 		Cards: []cause.Card{
-			paperStep("pointcept/step", "Memory grows with the points of the batch, up to `point_max` per scene. `batch_size` counts all GPUs; the configs are meant for four or eight.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "Pointcept/configs/scannet/semseg-pt-v3m1-0-base.py", own("lower_batch_size", "lower_resolution", "efficient_attention")...),
+			paperStep("pointcept/step", "Memory grows with the points of the batch, up to `point_max` per scene. `batch_size` counts all GPUs; the configs are meant for four or eight.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "Pointcept/configs/scannet/semseg-pt-v3m1-0-base.py", own("lower_batch_size", "lower_resolution", "efficient_attention")...),
 			paperRun("pointcept/test", cause.BatchTooLarge, "Testing takes whole scenes with a score for each class and point; only the network sees fragments. In training `point_max` and the batch decide.", "", "Pointcept/pointcept/engines/test.py",
 				cause.Cure{Fix: "empty_cache", Title: "Empty the cache between fragments (empty_cache)", Kind: "text", Text: "`empty_cache = True` in the config; then a larger `grid_size`. Training: halve `batch_size`.", Cost: "Slower."}, cause.Cure{Fix: "efficient_attention"}),
 		},

@@ -42,13 +42,13 @@ var (
 func caffe2Start(id string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: append([]fact.Kind{fact.CUDAError}, fromCard...), Said: []string{"param_init_net"},
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of graphics memory while it made its parameters, before any image",
-		Means: "`param_init_net` only makes the weights on the card, some hundred MB. If that finds no room, most likely something else holds the card, or a card of another number is meant than the one that is free. Caffe2 says no figures.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of GPU memory while it made its parameters, before any image",
+		Means: "`param_init_net` only makes the weights on the GPU, some hundred MB. If that finds no room, most likely something else holds the GPU, or a card of another number is meant than the one that is free. Caffe2 says no figures.",
 		Not:   "A smaller batch or image: none was there yet.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See how full each card is, and with what", Told: "End an earlier run of yours that still holds the card. It has to be empty before the start.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", Title: "See how full each GPU is, and with what", Told: "End an earlier run of yours that still holds the GPU. It has to be empty before the start.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			{Fix: "select_gpu", Title: "Use a card that is free", Told: "Caffe2 then counts from 0 what it sees; put in the number of the free card:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
-			{Fix: "use_smaller_model", Own: true, Title: "If the card was empty: use a smaller backbone", Cost: "accuracy"},
+			{Fix: "use_smaller_model", Own: true, Title: "If the GPU was empty: use a smaller backbone", Cost: "accuracy"},
 		},
 		Sources: []string{"caffe2/python/workspace.py", "Detectron/detectron/utils/train.py", "https://github.com/facebookresearch/Detectron/issues/560"},
 	}
@@ -60,7 +60,7 @@ var MMDetection3D = program.Program{
 	Proofs:  []string{"mmdet3d/", "mmdetection3d/"},
 	Sources: program.Sources{"mmdetection3d/tools/train.py": "--cfg-options --auto-scale-lr --amp", "mmdetection3d/configs/_base_/models/second_hv_secfpn_kitti.py": "voxel_size max_voxels point_cloud_range", "mmdetection3d/configs/_base_/datasets/kitti-3d-3class.py": "samples_per_gpu train_dataloader.batch_size"},
 	Steps: spelling{
-		"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options train_dataloader.batch_size=1` (from 1.1), before that `--cfg-options data.samples_per_gpu=1`; it is the batch of one card."),
+		"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options train_dataloader.batch_size=1` (from 1.1), before that `--cfg-options data.samples_per_gpu=1`; it is the batch of one GPU."),
 		"lower_resolution": say("In the config, a larger `voxel_size` (in the voxel layer and the model alike) or a smaller `point_cloud_range`; the grid's sides must stay multiples of the network's stride."),
 		"mixed_precision":  say("`--amp` (from 1.1); sparse convolutions need spconv 2 for it."),
 	},

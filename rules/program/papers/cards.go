@@ -36,7 +36,7 @@ var trainSaid = []string{"train.py", "train_net.py", "trainer.py", "loss.backwar
 // so that the sentences of a card must hold for its validation as well.
 func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	k := trainer.StepCard(id, trainSaid, means, not, source, cures...)
-	k.Kinds, k.Headline = fromCard, "ran out of graphics memory while training[[: it fills the {full} card by itself]]"
+	k.Kinds, k.Headline = fromCard, "ran out of GPU memory while training[[: it fills the {full} card by itself]]"
 	return k
 }
 
@@ -45,7 +45,7 @@ func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
 func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() },
-		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]", Figures: trainer.Filled,
+		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]", Figures: trainer.Filled,
 		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing other programs frees little.]]",
 		Not:   not, Cures: cures, Sources: []string{source},
 	}

@@ -29,8 +29,8 @@ var PoinTr = program.Program{
 		Figures: func(c *ledger.Case) map[string]string {
 			out := map[string]string{"small": "", "total_bs": ""}
 			if c.Mine.Bytes*20 < c.Total.Bytes {
-				out["small"] = "So neither the model nor the batch is the reason; once the card is free, the same command should get far beyond this."
-				out["total_bs"] = "A smaller `total_bs`: no batch was on the card. "
+				out["small"] = "So neither the model nor the batch is the reason; once the GPU is free, the same command should get far beyond this."
+				out["total_bs"] = "A smaller `total_bs`: no batch was on the GPU. "
 			}
 			return out
 		},

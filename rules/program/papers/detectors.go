@@ -27,7 +27,7 @@ var (
 				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so one crowded image can be enough.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
 				append([]cause.Cure{{Fix: "cpu_offload", Title: "Match boxes of crowded images on the CPU", Kind: "python", Text: "if len(boxlist1) > 100 and boxlist1.bbox.is_cuda:\n    return boxlist_iou(boxlist1.to(\"cpu\"), boxlist2.to(\"cpu\")).to(boxlist1.bbox.device)", Told: "At the top of `boxlist_iou` in structures/boxlist_ops.py:", Cost: "Such images are slower."}}, own("lower_resolution", "lower_batch_size")...)...),
 			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single card gets all 16 images. An image with very many boxes can fail after many steps: every anchor is compared with every box.",
-				"Fewer data loader workers: they use system memory (RAM), not the card's.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+				"Fewer data loader workers: they use system memory (RAM), not the GPU's.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}
 	// EfficientDetPyTorch is zylo117's.
@@ -77,7 +77,7 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Lower the input size (--input_res)", "use_smaller_model": "Use a smaller network (--arch)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{paperStep("centernet/step", "`--batch_size` (default 32) is divided over `--gpus`. The configs of the paper are meant for several GPUs, and hourglass needs several times the memory of DLA-34.",
-			"Fewer data loader workers: they use system memory (RAM), not the card's.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+			"Fewer data loader workers: they use system memory (RAM), not the GPU's.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLACT segments instances.
 	YOLACT = program.Program{
@@ -96,7 +96,7 @@ var (
 			paperPart("yolact/masks", []string{"lincomb_mask_loss", "direct_mask_loss"}, cause.BatchTooLarge, "ran out in the mask loss",
 				"The loss makes a mask for each object it trains on, up to `masks_to_train` (default 100) per image. Crowded images need the most, so it can fail at any step.", "", "yolact/data/config.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Train on fewer masks per image (masks_to_train)", Kind: "text", Text: "In data/config.py: `'masks_to_train': 50`, then 25 (default 100).", Cost: "Slower learning on crowded images."}}, own("lower_batch_size", "lower_resolution")...)...),
-			paperStep("yolact/step", "Memory grows with the batch and the image size (550 x 550 by default), in 32 bit. The authors train a batch of 8 on 11 GB.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolact/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperStep("yolact/step", "Memory grows with the batch and the image size (550 x 550 by default), in 32 bit. The authors train a batch of 8 on 11 GB.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "yolact/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperRun("yolact/show", cause.BatchTooLarge, "In evaluation each mask is scaled to the size of the original image or video, times the number of detections. In training the batch and the image size decide.", "", "yolact/eval.py",
 				cause.Cure{Fix: "lower_resolution", Title: "Evaluate smaller images with fewer detections", Kind: "text", Text: "eval.py: scale the images down first, and add `--top_k=15 --score_threshold=0.3`; for videos `--video_multiframe=1`.", Cost: "Coarser edges."}, cause.Cure{Fix: "use_smaller_model"}),
 		},
@@ -115,7 +115,7 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Compute the batch in more parts (subdivisions)", "lower_resolution": "Lower the image size in the .cfg", "use_smaller_model": "Use YOLOv3-tiny"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{paperStep("pytorch-yolov3/step", "The card gets `batch` / `subdivisions` of the .cfg at once (16 / 1 by default), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
-			"Fewer data loader workers: they use system memory (RAM), not the card's.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+			"Fewer data loader workers: they use system memory (RAM), not the GPU's.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLOv7 is Wong Kin-Yiu's; its logs begin with YOLOR's name.
 	YOLOv7 = program.Program{
@@ -137,8 +137,8 @@ var (
 			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out in the OTA loss while assigning objects to predictions[[: {asked} refused]]",
 				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that fitted. It comes on top of what the batch keeps for the backward pass.", "", "yolov7/utils/loss.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "train.py: set `loss_ota: 0` in the file of `--hyp`. train_aux.py (P6 models) cannot do without it.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
-			paperStep("yolov7/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The number of objects differs from batch to batch, so it can fail some steps in.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the batch and the square of the image size. Validation after an epoch takes twice the training batch.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperStep("yolov7/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The number of objects differs from batch to batch, so it can fail some steps in.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the batch and the square of the image size. Validation after an epoch takes twice the training batch.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// YOLOv6 is Meituan's.
@@ -158,7 +158,7 @@ var (
 			cached("yolov6/cache", []string{"--cache-ram", "Caching images"}, "--cache-ram", "YOLOv6/yolov6/data/datasets.py"),
 			paperPart("yolov6/assignment", []string{"during label assignment", "atss_assigner", "tal_assigner"}, cause.BatchTooLarge, "ran out while assigning objects to anchors",
 				"Label assignment compares all anchors with all objects of the batch, padded to the most crowded image. YOLOv6 then repeats it on the CPU by itself (\"CPU mode is applied in this batch\"): slower, same result. If training stopped after that message, the step itself was too large.", "", "YOLOv6/yolov6/models/losses/loss.py", own("lower_batch_size", "lower_resolution")...),
-			paperStep("yolov6/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The M and L models train with distillation, which keeps more.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperStep("yolov6/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The M and L models train with distillation, which keeps more.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// PaddleDetection and its kin are on PaddlePaddle.
@@ -208,7 +208,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the detector's input size", "cpu_offload": "Run the detector on the CPU", "lower_batch_size": "Process one image at a time", "use_smaller_model": "Use smaller models (SwinT, SAM vit_b)"},
 		Remedies: ways("use_smaller_model", "lower_resolution", "cpu_offload", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
-		Cards: notInside([]cause.Card{paperRun("grounding-dino/run", cause.ModelTooLarge, "The detector scales images to at most 800 x 1333. What adds up is the detector, SAM if it is used (vit_h: 2.5 GB of weights and several GB per image), and results of earlier images that a loop keeps on the card.",
+		Cards: notInside([]cause.Card{paperRun("grounding-dino/run", cause.ModelTooLarge, "The detector scales images to at most 800 x 1333. What adds up is the detector, SAM if it is used (vit_h: 2.5 GB of weights and several GB per image), and results of earlier images that a loop keeps on the GPU.",
 			"", "GroundingDINO/groundingdino/util/inference.py", own("use_smaller_model", "cpu_offload", "lower_batch_size")...)}),
 	}
 )

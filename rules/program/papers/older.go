@@ -15,7 +15,7 @@ var (
 		Proofs:  []string{"mmedit/models/", "mmedit/apis/", "mmedit/core/", "mmediting/", "mmagic/models/", "mmagic/engine/"},
 		Sources: program.Sources{"mmediting/configs/restorers/basicvsr/basicvsr_reds4.py": "samples_per_gpu num_input_frames gt_patch_size data.train_dataloader.samples_per_gpu train_dataloader.batch_size", "mmediting/tools/train.py": "--cfg-options"},
 		Steps: spelling{
-			"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options data.train_dataloader.samples_per_gpu=1` (MMagic: `train_dataloader.batch_size=1`); it is the batch of one card."),
+			"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options data.train_dataloader.samples_per_gpu=1` (MMagic: `train_dataloader.batch_size=1`); it is the batch of one GPU."),
 			"lower_context":    say("In the config of a video network (BasicVSR and its like) half of `num_input_frames`, in the data set and the test settings."),
 			"lower_resolution": say("A smaller `gt_patch_size` in the train_pipeline: half of it is a quarter."),
 		},

@@ -35,12 +35,12 @@ var NeRFConfig = program.Program{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower chunksize of the validation", Told: "In the YAML file[[, instead of {plain}; that tensor is then {then}]].", Kind: "config", Text: "nerf:\n  validation:\n    chunksize: 8192", Cost: "slower; the same images"},
 			{Fix: "lower_resolution", Title: "Or take fewer points on each ray", Told: "Under `nerf`, `validation`: `num_coarse: 32`, `num_fine: 32` (64 each in the examples). Blender scenes: `half_res: True` under `dataset`: a quarter of the rays."},
-			{Fix: "close_other_apps", Title: "Close other programs on the card", Told: "Browsers and the desktop hold some of it.", Cost: "free"},
+			{Fix: "close_other_apps", Title: "Close other programs on the GPU", Told: "Browsers and the desktop hold some of it.", Cost: "free"},
 		},
 		Sources: []string{"nerf-pytorch/train_nerf.py", "nerf-pytorch/nerf/train_utils.py", "nerf-pytorch/config/lego.yml"},
 	}, {
 		ID: "nerf-config/step", Kinds: fromCard, If: when.All(trainer.Own, when.Not(cures.Validating)), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: trainer.Filled,
-		Headline: "ran out of graphics memory over the rays of a step",
+		Headline: "ran out of GPU memory over the rays of a step",
 		Means:    "A step computes `num_random_rays` rays x (`num_coarse` + `num_fine`) points, and keeps every layer of all of them until the backward pass. Whole images (the validation, eval_nerf.py) go in chunks of `chunksize` rays instead.[[ {mine} of {full} is this program's own.]]",
 		Not:      "`chunksize` in a training step: the graph of all chunks stays.",
 		Cures: []cause.Cure{

@@ -58,7 +58,7 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Some quality."},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("kair/step", "Memory grows with the batch (it counts all GPUs; the configs are meant for eight) and the patch, for video also with the frames. Training is in 32 bit.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "KAIR/options/swinir/train_swinir_sr_classical.json", own("lower_batch_size", "gradient_checkpointing", "lower_resolution")...),
+			paperStep("kair/step", "Memory grows with the batch (it counts all GPUs; the configs are meant for eight) and the patch, for video also with the frames. Training is in 32 bit.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "KAIR/options/swinir/train_swinir_sr_classical.json", own("lower_batch_size", "gradient_checkpointing", "lower_resolution")...),
 			paperRun("kair/whole", cause.BatchTooLarge, "In testing memory grows with the pixels, and for video with the frames of a tile. In training the batch, patch and frames decide.", "", "KAIR/main_test_vrt.py", own("vae_tiling", "lower_batch_size")...),
 		},
 	}
@@ -96,7 +96,7 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Train on smaller crops (--crop_size)", "use_smaller_model": "Use a narrower generator (--ngf 32)"},
 		Costs:    map[string]string{"lower_resolution": "Less detail."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("spade/step", "This code trains in 32 bit: it has no mixed precision. The label map goes in as one plane per class (151 for ADE20K, 183 for COCO), beside the generator, the discriminator and VGG's features.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "SPADE/options/base_options.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{paperStep("spade/step", "This code trains in 32 bit: it has no mixed precision. The label map goes in as one plane per class (151 for ADE20K, 183 for COCO), beside the generator, the discriminator and VGG's features.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "SPADE/options/base_options.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// CUT is contrastive unpaired translation.
 	CUT = program.Program{
@@ -112,7 +112,7 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Train on smaller crops (--crop_size)", "use_smaller_model": "Train FastCUT, which saves a pass (--CUT_mode)"},
 		Costs:    map[string]string{"lower_resolution": "Less detail."},
 		Remedies: ways("lower_resolution", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("cut/step", "Memory grows with the pixels of the crop, twice over with CUT's identity pass, in 32 bit.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "contrastive-unpaired-translation/models/cut_model.py", own("lower_resolution", "use_smaller_model", "lower_batch_size")...)},
+		Cards: []cause.Card{paperStep("cut/step", "Memory grows with the pixels of the crop, twice over with CUT's identity pass, in 32 bit.", "Fewer data loader workers: they use system memory (RAM), not the GPU's.", "contrastive-unpaired-translation/models/cut_model.py", own("lower_resolution", "use_smaller_model", "lower_batch_size")...)},
 	}
 	// DALLEPytorch is lucidrains' DALL-E.
 	DALLEPytorch = program.Program{

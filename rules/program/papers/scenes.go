@@ -15,14 +15,14 @@ var (
 		Proofs:  []string{"instant-ngp/", "instant-ngp.exe", "pyngp", "Instant-NGP"},
 		Sources: program.Sources{"instant-ngp/scripts/run.py": "--marching_cubes_res --width --height --network", "instant-ngp/scripts/colmap2nerf.py": "--aabb_scale", "instant-ngp/configs/nerf/small.json": "log2_hashmap_size"},
 		Steps: spelling{
-			"lower_resolution":  say("All images are on the card: half the width and height is a quarter. Run colmap2nerf.py on the smaller images, so that the focal lengths in transforms.json fit."),
+			"lower_resolution":  say("All images are on the GPU: half the width and height is a quarter. Run colmap2nerf.py on the smaller images, so that the focal lengths in transforms.json fit."),
 			"use_smaller_model": say("A smaller hash table: `--network small.json` (2^15 entries per level instead of 2^19). Also a smaller `aabb_scale` in transforms.json, such as 4 (colmap2nerf.py `--aabb_scale 4`; default 32): the occupancy grid follows it."),
 			"lower_batch_size":  say("A smaller window in training (`--width 640 --height 360`). Mesh: `--marching_cubes_res 128` (default 256: eight times as many points)."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Load fewer or smaller images", "use_smaller_model": "Use a smaller hash table and scene (aabb_scale)", "lower_batch_size": "Use a smaller window and a coarser mesh"},
 		Costs:    map[string]string{"lower_resolution": "Less fine detail.", "use_smaller_model": "Less detail; no far background.", "lower_batch_size": "Coarser."},
 		Remedies: ways("lower_resolution", "close_other_apps", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside},
-		Cards: []cause.Card{paperRun("instant-ngp/card", cause.BatchTooLarge, "All training images are on the card, beside the hash table, the occupancy grid (by `aabb_scale`) and the image in the window. The desktop's own programs share the card.",
+		Cards: []cause.Card{paperRun("instant-ngp/card", cause.BatchTooLarge, "All training images are on the GPU, beside the hash table, the occupancy grid (by `aabb_scale`) and the image in the window. The desktop's own programs share the GPU.",
 			"", "instant-ngp/src/nerf_loader.cu", own("lower_resolution", "use_smaller_model", "lower_batch_size")...)},
 	}
 	// TorchNGP is ashawkey's, with stable-dreamfusion and others made from it.
@@ -40,8 +40,8 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Less detail.", "cpu_offload": "Slower."},
 		Remedies: ways("cpu_offload", "lower_batch_size", "mixed_precision"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			paperPart("torch-ngp/preload", []string{"in dataloader", "self.images.to(", "self.images = "}, cause.BatchTooLarge, "ran out while loading all images onto the card", "`--preload` (set by `-O`) keeps every image on the card: width x height x 8 to 16 bytes each.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
-			paperStep("torch-ngp/step", "Memory grows with the rays of a step and the samples on each. With `-O` (`--preload`) the images are on the card as well.", "", "torch-ngp/main_nerf.py", own("lower_batch_size", "cpu_offload", "mixed_precision")...),
+			paperPart("torch-ngp/preload", []string{"in dataloader", "self.images.to(", "self.images = "}, cause.BatchTooLarge, "ran out while loading all images onto the GPU", "`--preload` (set by `-O`) keeps every image on the GPU: width x height x 8 to 16 bytes each.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
+			paperStep("torch-ngp/step", "Memory grows with the rays of a step and the samples on each. With `-O` (`--preload`) the images are on the GPU as well.", "", "torch-ngp/main_nerf.py", own("lower_batch_size", "cpu_offload", "mixed_precision")...),
 			paperRun("torch-ngp/render", cause.BatchTooLarge, "Rendering an image works on `--max_ray_batch` rays at a time unless `--cuda_ray` is set; a mesh on a grid of 256 points a side. In training `--num_rays` decides.", "", "torch-ngp/main_nerf.py", cause.Cure{Fix: "lower_batch_size", Title: "Render in smaller parts (--max_ray_batch)", Kind: "text", Text: "Images: `--max_ray_batch 1024` (default 4096; without `--cuda_ray`). Mesh: a lower `resolution` in the call of `save_mesh` (default 256). Training: halve `--num_rays`.", Cost: "Slower, or coarser."}, cause.Cure{Fix: "cpu_offload"}),
 		},
 	}
@@ -59,7 +59,7 @@ var (
 		Costs:    map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Coarser previews; the model stays the same."},
 		Remedies: ways("use_smaller_model", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each card.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "`--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "`--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
+			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each GPU.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "`--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "`--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
 			paperStep("neuralangelo/step", "Its defaults need 24 GB: the hash grid (2^22 entries x 8 numbers x 16 levels) with gradients and optimizer state is most of it. Finer levels are switched on as training goes on, so memory can grow late.", "Smaller training images: rays are sampled from them.", "neuralangelo/README.md", own("use_smaller_model", "lower_batch_size", "lower_resolution")...),
 			paperRun("neuralangelo/val", cause.BatchTooLarge, "Validation renders whole images. In training the hash grid with its gradients and optimizer state is most of it.", "", "neuralangelo/README.md", own("lower_resolution", "use_smaller_model")...),
 		},
@@ -99,11 +99,11 @@ var (
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out while its text encoder read the prompt",
 				"Before training, the text encoder of the guidance turns the prompt into embeddings. T5-XXL of DeepFloyd IF takes about 15 GB even in 8 bit. The embeddings are kept in .threestudio_cache, so this happens once per prompt.", "", "threestudio/README.md",
-				append(own("use_smaller_model"), cause.Cure{Fix: "bigger_gpu", Title: "Make the embeddings on a larger card", Kind: "text", Text: "Run it once on a card of more than 16 GB, and copy `.threestudio_cache` into the threestudio folder here.", Cost: "A rented card for a few minutes."})...),
+				append(own("use_smaller_model"), cause.Cure{Fix: "bigger_gpu", Title: "Make the embeddings on a larger GPU", Kind: "text", Text: "Run it once on a card of more than 16 GB, and copy `.threestudio_cache` into the threestudio folder here.", Cost: "A rented card for a few minutes."})...),
 			paperPart("threestudio/validate", []string{"in validation_step", "in test_step"}, cause.BatchTooLarge, "ran out in validation or test", "Validation and test render at `data.eval_width` x `data.eval_height` (512 x 512 by default), larger than most training steps.", "", "threestudio/README.md",
 				append([]cause.Cure{{Fix: "lower_resolution", Title: "Validate smaller images in smaller chunks", Kind: "text", Text: "At the end of your command: `data.eval_width=256 data.eval_height=256 system.renderer.eval_chunk_size=40000` (default 512, 512 and 160000).", Cost: "Slower; coarser previews."}}, own("empty_cache")...)...),
 			paperStep("threestudio/step", "Memory grows with the batch, the rendered pixels and the samples on each ray, plus the diffusion model that guides it. It rises where a config raises its resolution (resolution_milestones) or adds a stage.", "", "threestudio/README.md", own("lower_resolution", "lower_batch_size", "use_smaller_model")...),
-			paperRun("threestudio/run", cause.ModelTooLarge, "The diffusion model that guides it and the scene share the card.", "", "threestudio/README.md", own("use_smaller_model", "lower_resolution", "cpu_offload")...),
+			paperRun("threestudio/run", cause.ModelTooLarge, "The diffusion model that guides it and the scene share the GPU.", "", "threestudio/README.md", own("use_smaller_model", "lower_resolution", "cpu_offload")...),
 		},
 	}
 	// NeuS is a surface from pictures, of which many others are made.
@@ -120,7 +120,7 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out while making a preview or mesh", "Rays and grid points are computed in parts, and normals need gradients, which take more than colours.", "Fewer training images: they are in RAM.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
-			paperStep("neus/step", "Memory grows with the rays of a step and their samples (64 and 64 more by default), with gradients of gradients for the surface. The images are in RAM, not on the card.", "Smaller images: 512 rays per step are drawn from them, whatever their size.", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
+			paperStep("neus/step", "Memory grows with the rays of a step and their samples (64 and 64 more by default), with gradients of gradients for the surface. The images are in RAM, not on the GPU.", "Smaller images: 512 rays per step are drawn from them, whatever their size.", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
 			paperRun("neus/run", cause.BatchTooLarge, "Memory grows with rays x samples (512 x 128 by default), with gradients of gradients for the surface. The images are in RAM.", "", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
 		},
 	}
@@ -172,10 +172,10 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("dust3r/align", []string{"dust3r/cloud_opt/", "global_aligner", "compute_global_alignment", "clean_pointcloud"}, cause.BatchTooLarge, "ran out while aligning the images",
-				"The aligner holds points and confidences of all pairs on the card at once. In a complete scene graph (the default) N images have N x (N - 1) pairs: twice the images are four times as much.", "`batch_size` of `inference`: the pairs are computed already.", "dust3r/dust3r/cloud_opt/base_opt.py",
+				"The aligner holds points and confidences of all pairs on the GPU at once. In a complete scene graph (the default) N images have N x (N - 1) pairs: twice the images are four times as much.", "`batch_size` of `inference`: the pairs are computed already.", "dust3r/dust3r/cloud_opt/base_opt.py",
 				append(own("lower_batch_size"), cause.Cure{Fix: "lower_context", Title: "Use fewer images", Kind: "text", Text: "Half of the images is a quarter of the pairs. For many images use MASt3R, whose sparse alignment needs less.", Cost: "Gaps in the scene."}, cause.Cure{Fix: "cpu_offload"})...),
-			paperStep("dust3r/step", "`--batch_size` counts the pairs of one card. Training is in 32 bit unless `--amp 1` is given.", "", "dust3r/dust3r/training.py", cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size (--batch_size)", Kind: "text", Text: "Halve `--batch_size`, double `--accum_iter`, and add `--amp 1`.", Cost: "Slower."}, cause.Cure{Fix: "lower_resolution", Title: "Train on smaller images (resolution)", Kind: "text", Text: "In `--train_dataset`: `resolution=224`, as in the first stage of its README.", Cost: "Less detail."}),
-			paperRun("dust3r/pairs", cause.BatchTooLarge, "The network takes `batch_size` pairs at a time (default 8 in `inference`, 1 in the demo) and moves results to RAM. The alignment after it holds all pairs on the card.", "", "dust3r/dust3r/inference.py", own("lower_batch_size", "lower_resolution")...),
+			paperStep("dust3r/step", "`--batch_size` counts the pairs of one GPU. Training is in 32 bit unless `--amp 1` is given.", "", "dust3r/dust3r/training.py", cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size (--batch_size)", Kind: "text", Text: "Halve `--batch_size`, double `--accum_iter`, and add `--amp 1`.", Cost: "Slower."}, cause.Cure{Fix: "lower_resolution", Title: "Train on smaller images (resolution)", Kind: "text", Text: "In `--train_dataset`: `resolution=224`, as in the first stage of its README.", Cost: "Less detail."}),
+			paperRun("dust3r/pairs", cause.BatchTooLarge, "The network takes `batch_size` pairs at a time (default 8 in `inference`, 1 in the demo) and moves results to RAM. The alignment after it holds all pairs on the GPU.", "", "dust3r/dust3r/inference.py", own("lower_batch_size", "lower_resolution")...),
 		},
 	}
 	MASt3R = program.Program{
@@ -191,7 +191,7 @@ var (
 		Costs:    map[string]string{"lower_batch_size": "Images far apart are not compared.", "cpu_offload": "A less exact alignment.", "lower_resolution": "Less detail."},
 		Remedies: ways("lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			paperPart("mast3r/align", []string{"mast3r/cloud_opt/", "sparse_global_alignment", "sparse_scene_optimizer"}, cause.BatchTooLarge, "ran out while aligning the images", "The optimizer holds the matches of all pairs on the card; a complete graph of N images has N x (N - 1) of them. Pairs computed so far are in the cache folder and are not computed again.", "", "mast3r/mast3r/cloud_opt/sparse_ga.py", own("lower_batch_size", "cpu_offload", "lower_resolution")...),
+			paperPart("mast3r/align", []string{"mast3r/cloud_opt/", "sparse_global_alignment", "sparse_scene_optimizer"}, cause.BatchTooLarge, "ran out while aligning the images", "The optimizer holds the matches of all pairs on the GPU; a complete graph of N images has N x (N - 1) of them. Pairs computed so far are in the cache folder and are not computed again.", "", "mast3r/mast3r/cloud_opt/sparse_ga.py", own("lower_batch_size", "cpu_offload", "lower_resolution")...),
 			paperRun("mast3r/run", cause.BatchTooLarge, "The network takes one pair at a time, and matching compares dense features of both images, pixel by pixel. The alignment after it holds the matches of all pairs.", "", "mast3r/mast3r/demo.py", own("lower_resolution", "lower_batch_size")...),
 		},
 	}
