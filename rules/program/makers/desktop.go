@@ -126,7 +126,7 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "mixed_precision", "close_other_apps", "use_smaller_model"), cause.ModelTooLarge: cause.InOrder("close_other_apps", "mixed_precision", "use_smaller_model"), cause.Unknown: cause.InOrder("close_other_apps", "lower_batch_size", "mixed_precision")},
 		Like:     []*program.Program{&Tiles},
 		Cards: []cause.Card{
-			part("faceswap/extract", []string{"lib/infer/", "plugins/extract/", "to run detection at the selected batch size"}, cause.BatchTooLarge, "ran out of GPU memory while it looked for faces", "Detector, aligner, masker and recognition are on the GPU together, each with a batch of its own.", "", "faceswap/lib/infer/handler.py",
+			part("faceswap/extract", []string{"lib/infer/", "plugins/extract/", "to run detection at the selected batch size"}, cause.BatchTooLarge, "ran out of GPU memory while looking for faces", "Detector, aligner, masker and recognition are on the GPU together, each with a batch of its own.", "", "faceswap/lib/infer/handler.py",
 				cause.Cure{Fix: "close_other_apps", Title: "Close what else uses the GPU", Told: "Browsers first: Faceswap's own message names them.", Cost: "Free."}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model", Title: "Use lighter plugins, or fewer", Told: "Another detector or aligner, fewer maskers.", Cost: "Misses some faces."}),
 			frames("faceswap/train", "The trainer's size and the batch size decide; two networks are trained at once.", "", "faceswap/lib/training/train.py", theirs("lower_batch_size", "mixed_precision", "use_smaller_model")...),
 		},

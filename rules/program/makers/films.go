@@ -62,7 +62,7 @@ var (
 		Sources: program.Sources{"PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py": "train_batch_size grad_checkpointing gradient_accumulation_steps num_workers", "PixArt-alpha/scripts/inference.py": "--image_size --bs"},
 		Steps: steps{
 			"gradient_checkpointing": step.Paste("text", "In the config: `grad_checkpointing = True`."),
-			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB)."}, step.Step{Kind: "text", Text: "`--bs 1`."}),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (12 at 1024 pixels, for 80 GB)."}, step.Step{Kind: "text", Text: "Use `--bs 1`."}),
 			"lower_resolution":       step.Paste("text", "The 512 config and weights (`--image_size 512` in inference)."),
 			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once (tools/extract_features.py), so that neither is on the GPU."}, step.Step{Kind: "text", Text: "diffusers' PixArtAlphaPipeline needs 11 GB, under 8 with T5 at 8 bit, where this repository needs 23."}),
 		},
@@ -79,7 +79,7 @@ var (
 		Proofs:  []string{"/AnimateDiff/animatediff/", "AnimateDiff/scripts/", "AnimateDiff/train.py", "AnimateDiff/app.py", "animatediff/pipelines/pipeline_animation.py", "scripts.animate"},
 		Sources: program.Sources{"AnimateDiff/scripts/animate.py": "--W --H --L --without-xformers", "AnimateDiff/configs/training/v1/training.yaml": "train_batch_size sample_size sample_n_frames"},
 		Steps: steps{
-			"lower_resolution": step.Paste("text", "`--W 384 --H 384` (default 512 x 512), then `--L 12` (16 frames)."),
+			"lower_resolution": step.Paste("text", "Use `--W 384 --H 384` (default 512 x 512), then `--L 12` (16 frames)."),
 			"lower_batch_size": step.Paste("text", "In the training YAML: `train_batch_size: 1` (4; 50 for images), `sample_size: 256`, `sample_n_frames: 8`"),
 			"lowvram_mode":     step.Paste("text", "This code has no offload: diffusers' AnimateDiffPipeline with `enable_model_cpu_offload()` and `enable_vae_slicing()`, or ComfyUI's AnimateDiff-Evolved."),
 		},
@@ -112,7 +112,7 @@ var (
 		Sources: program.Sources{"mochi/demos/cli.py": "--cpu_offload --num_frames --width --height --model_dir", "mochi/README.md": "decode_type"},
 		Steps: steps{
 			"cpu_offload":      step.Paste("text", "Add `--cpu_offload` to your command (one GPU); in code `MochiSingleGPUPipeline(..., cpu_offload=True, decode_type=\"tiled_spatial\")`."),
-			"lower_resolution": step.Paste("text", "`--num_frames 37` (6k+1; default 163)."),
+			"lower_resolution": step.Paste("text", "Use `--num_frames 37` (6k+1; default 163)."),
 			"use_lower_quant":  step.Paste("text", "This code has bf16 only and states 60 GB on one GPU; ComfyUI runs Mochi under 20 GB, diffusers with offload and tiles on 22."),
 		},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
@@ -127,10 +127,10 @@ var (
 		Proofs:  []string{"LTX-Video/inference.py", "LTX-Video/ltx_video/", "ltx_video/inference.py"},
 		Sources: program.Sources{"LTX-Video/ltx_video/inference.py": "--offload_to_cpu --num_frames --height --width --pipeline_config", "LTX-Video/configs/ltxv-13b-0.9.8-distilled-fp8.yaml": "precision"},
 		Steps: steps{
-			"use_smaller_model": step.Paste("text", "`--pipeline_config configs/ltxv-2b-0.9.8-distilled.yaml` instead of a 13B one."),
-			"use_lower_quant":   step.Paste("text", "`--pipeline_config configs/ltxv-13b-0.9.8-distilled-fp8.yaml` (needs its kernels, q8_kernels, and an RTX 40 or later)."),
+			"use_smaller_model": step.Paste("text", "Use `--pipeline_config configs/ltxv-2b-0.9.8-distilled.yaml` instead of a 13B one."),
+			"use_lower_quant":   step.Paste("text", "Use `--pipeline_config configs/ltxv-13b-0.9.8-distilled-fp8.yaml` (needs its kernels, q8_kernels, and an RTX 40 or later)."),
 			"cpu_offload":       step.Paste("text", "Add `--offload_to_cpu True`: it takes effect on cards below 30 GB only."),
-			"lower_resolution":  step.Paste("text", "`--height 512 --width 704 --num_frames 73` (sides of 32, frames 8k+1; default 704 x 1216, 121)."),
+			"lower_resolution":  step.Paste("text", "Use `--height 512 --width 704 --num_frames 73` (sides of 32, frames 8k+1; default 704 x 1216, 121)."),
 		},
 		Remedies: order("use_smaller_model", "cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
@@ -145,8 +145,8 @@ var (
 		Sources: program.Sources{"SkyReels-V2/generate_video_df.py": "--nproc_per_node --seed --offload --base_num_frames --num_frames --resolution --model_id --overlap_history --use_usp", "SkyReels-V2/README.md": "540P"},
 		Steps: steps{
 			"cpu_offload":       step.Paste("text", "Add `--offload`."),
-			"lower_resolution":  step.Paste("text", "`--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (default 97): the clip keeps its length, but is generated in shorter pieces. generate_video.py: `--num_frames 49`."),
-			"use_smaller_model": step.Paste("text", "`--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 44 to 51."),
+			"lower_resolution":  step.Paste("text", "Use `--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (default 97): the clip keeps its length, but is generated in shorter pieces. generate_video.py: `--num_frames 49`."),
+			"use_smaller_model": step.Paste("text", "Use `--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 44 to 51."),
 			"multi_gpu":         step.Paste("text", "`torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options: each GPU still holds the model."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the resolution and the frames at once"},
@@ -177,9 +177,9 @@ var (
 		Steps: steps{
 			"use_smaller_model":      step.Paste("text", "Add `--no-enhance`: without DialogGen, the language model that rewrites prompts; or `--load-4bit` for it (22 GB in all)."),
 			"lowvram_mode":           step.Paste("text", "lite/inference.py (diffusers, T5 at 8 bit) needs 6 GB."),
-			"lower_resolution":       step.Paste("text", "`--image-size 768 768`."),
+			"lower_resolution":       step.Paste("text", "Use `--image-size 768 768`."),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient-checkpointing`."),
-			"lower_batch_size":       step.Paste("text", "`--batch-size 1 --grad-accu-steps 4`, and `--cpu-offloading` if it is still too much."),
+			"lower_batch_size":       step.Paste("text", "Use `--batch-size 1 --grad-accu-steps 4`, and `--cpu-offloading` if it is still too much."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Turn off the prompt rewriter (`--no-enhance`)"},
 		Costs:    map[string]string{"use_smaller_model": "Prompts are taken as they are."},
@@ -195,9 +195,9 @@ var (
 		Proofs:  []string{"LivePortrait/src/", "LivePortrait/inference", "LivePortrait/app", "src/live_portrait_pipeline.py", "src/live_portrait_wrapper.py"},
 		Sources: program.Sources{"LivePortrait/src/config/argument_config.py": "--source_max_dim --flag_force_cpu --flag_do_torch_compile --flag_use_half_precision --flag_crop_driving_video"},
 		Steps: steps{
-			"lower_resolution": step.Paste("text", "`--source_max_dim 720` (default 1280): the frames that are pasted back; a driving video of 512 x 512 pixels or smaller."),
+			"lower_resolution": step.Paste("text", "Use `--source_max_dim 720` (default 1280): the frames that are pasted back; a driving video of 512 x 512 pixels or smaller."),
 			"stream_dataset":   step.Paste("text", "All frames of the driving video and all results are in RAM until the end."),
-			"cpu_offload":      step.Paste("text", "`--flag_force_cpu` (slow)."),
+			"cpu_offload":      step.Paste("text", "Use `--flag_force_cpu` (slow)."),
 		},
 		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video", "cpu_offload": "Run it on the CPU"},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
@@ -212,8 +212,8 @@ var (
 		Proofs:  []string{"SadTalker", "src/facerender/", "facerender/animate.py", "audio2exp_models/"},
 		Sources: program.Sources{"SadTalker/inference.py": "--batch_size --size --enhancer --background_enhancer --preprocess --cpu"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("text", "`--batch_size 1` (default 2; the page's slider: batch size in generation)."),
-			"lower_resolution":  step.Paste("text", "`--size 256` instead of 512, `--preprocess crop` instead of full, and an image of 1000 pixels or smaller."),
+			"lower_batch_size":  step.Paste("text", "Use `--batch_size 1` (default 2; the page's slider: batch size in generation)."),
+			"lower_resolution":  step.Paste("text", "Use `--size 256` instead of 512, `--preprocess crop` instead of full, and an image of 1000 pixels or smaller."),
 			"use_smaller_model": step.Paste("text", "Leave out `--enhancer gfpgan` and `--background_enhancer realesrgan`, and enhance the finished video in a second run."),
 			"stream_dataset":    step.Paste("text", "Make the video in parts of a minute: all frames are in RAM until it is written."),
 		},
@@ -253,7 +253,7 @@ var (
 		Sources: program.Sources{"MuseTalk/scripts/inference.py": "--batch_size --use_float16 --gpu_id", "MuseTalk/configs/training/stage2.yaml": "train_bs n_sample_frames gradient_accumulation_steps"},
 		Steps: steps{
 			"half_precision":   step.Paste("text", "Add `--use_float16` (inference.py and app.py): 4 GB are enough then, by its README."),
-			"lower_batch_size": step.Paste("text", "`--batch_size 4` (default 8; realtime 20)."),
+			"lower_batch_size": step.Paste("text", "Use `--batch_size 4` (default 8; realtime 20)."),
 			"lower_resolution": step.Paste("text", "A smaller or shorter video: all of its frames are in RAM."),
 		},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
@@ -289,10 +289,10 @@ var (
 		Proofs:  []string{"IDM-VTON", "unet_hacked_tryon", "unet_hacked_garmnet", "tryon_pipeline"},
 		Sources: program.Sources{"IDM-VTON/train_xl.py": "--train_batch_size --gradient_checkpointing --gradient_accumulation_steps --mixed_precision --width --height --use_8bit_adam --test_batch_size", "IDM-VTON/inference.py": "--test_batch_size --mixed_precision"},
 		Steps: steps{
-			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "`--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card)."}, step.Step{Kind: "text", Text: "`--test_batch_size 1` (default 2)."}),
+			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "Use `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 a card)."}, step.Step{Kind: "text", Text: "Use `--test_batch_size 1` (default 2)."}),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
-			"lower_resolution":       step.Paste("text", "`--width 384 --height 512` (default 768 x 1024)."),
+			"lower_resolution":       step.Paste("text", "Use `--width 384 --height 512` (default 768 x 1024)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, instead of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
 		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
@@ -307,7 +307,7 @@ var (
 		Sources: program.Sources{"OOTDiffusion/run/run_ootd.py": "--sample --gpu_id --model_type --step"},
 		Steps: steps{
 			"lower_batch_size": step.Paste("text", "Add `--sample 1` to your command of run_ootd.py (default 4 images at once); the page: Images 1."),
-			"select_gpu":       step.Paste("text", "`--gpu_id 1` for another GPU; gradio_ootd.py expects two cards (hd on 0, dc on 1): with one GPU load only one of the two models."),
+			"select_gpu":       step.Paste("text", "Use `--gpu_id 1` for another GPU; gradio_ootd.py expects two cards (hd on 0, dc on 1): with one GPU load only one of the two models."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Generate one image at a time (`--sample 1`)", "select_gpu": "Use another GPU"},
 		Remedies: order("lower_batch_size", "select_gpu", "close_other_apps"), Like: []*program.Program{&Scripts, &apps.Pictures},

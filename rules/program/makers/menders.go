@@ -36,8 +36,8 @@ var (
 		Sources: program.Sources{"CodeFormer/inference_codeformer.py": "--bg_tile --bg_upsampler --face_upsample --upscale --detection_model --has_aligned"},
 		Steps: steps{
 			"vae_tiling":        step.Paste("text", "Add `--bg_tile 200` (default 400) for the background, or leave out `--bg_upsampler` and `--face_upsample`."),
-			"lower_resolution":  step.Paste("text", "`-s 1` (default 2), and scale images or videos of more than 2000 pixels down first: faces are looked for in the whole image."),
-			"use_smaller_model": step.Paste("text", "`--detection_model retinaface_mobile0.25` or YOLOv5n."),
+			"lower_resolution":  step.Paste("text", "Use `-s 1` (default 2), and scale images or videos of more than 2000 pixels down first: faces are looked for in the whole image."),
+			"use_smaller_model": step.Paste("text", "Use `--detection_model retinaface_mobile0.25` or YOLOv5n."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller face detector", "vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
@@ -53,7 +53,7 @@ var (
 		Sources: program.Sources{"GFPGAN/inference_gfpgan.py": "--bg_tile --bg_upsampler --upscale --aligned"},
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `--bg_tile 200` (default 400), or `--bg_upsampler none`, which leaves the background as it is."),
-			"lower_resolution": step.Paste("text", "`-s 1` (default 2), and scale large images down first: faces are looked for in the whole image."),
+			"lower_resolution": step.Paste("text", "Use `-s 1` (default 2), and scale large images down first: faces are looked for in the whole image."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Use smaller background tiles, or none"},
 		Remedies: order("vae_tiling", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Tiles},
@@ -70,8 +70,8 @@ var (
 		Steps: steps{
 			"lowvram_mode":      step.Paste("text", "Add `--loading_half_params --use_tile_vae --load_8bit_llava`: by its README 12 GB for the diffusion and 16 for LLaVA."),
 			"use_smaller_model": step.Paste("text", "Add `--no_llava` and write the description yourself: a 13B model less."),
-			"vae_tiling":        step.Paste("text", "`--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64`, small tiles for the VAE."),
-			"lower_resolution":  step.Paste("text", "`--upscale 1`, then 2; `--num_samples 1`."),
+			"vae_tiling":        step.Paste("text", "Use `--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64`, small tiles for the VAE."),
+			"lower_resolution":  step.Paste("text", "Use `--upscale 1`, then 2; `--num_samples 1`."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Run without LLaVA (`--no_llava`)", "lowvram_mode": "Use half weights, VAE tiles and 8-bit LLaVA"},
 		Costs:    map[string]string{"use_smaller_model": "You describe the image."},
@@ -88,9 +88,9 @@ var (
 		Sources: program.Sources{"DiffBIR/inference.py": "--cleaner_tiled --cleaner_tile_size --vae_encoder_tiled --vae_decoder_tiled --vae_decoder_tile_size --cldm_tiled --cldm_tile_size --captioner --precision --upscale --batch_size"},
 		Steps: steps{
 			"vae_tiling":        step.Paste("text", "Add `--cleaner_tiled --vae_encoder_tiled --vae_decoder_tiled --cldm_tiled` (version 2.1), then `--cldm_tile_size 512 --vae_decoder_tile_size 256`."),
-			"use_smaller_model": step.Paste("text", "`--captioner none` (or ram) instead of llava."),
-			"half_precision":    step.Paste("text", "`--precision fp16`, its default."),
-			"lower_resolution":  step.Paste("text", "`--upscale 2` instead of 4."),
+			"use_smaller_model": step.Paste("text", "Use `--captioner none` (or ram) instead of llava."),
+			"half_precision":    step.Paste("text", "Use `--precision fp16`, its default."),
+			"lower_resolution":  step.Paste("text", "Use `--upscale 2` instead of 4."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Run without LLaVA as captioner"},
 		Remedies: order("vae_tiling", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&Tiles},
@@ -104,9 +104,9 @@ var (
 		Proofs:  []string{"StableSR/", "sr_val_ddpm_text_T", "sr_val_ddim_text_T"},
 		Sources: program.Sources{"StableSR/scripts/sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py": "--vqgantile_size --vqgantile_stride --tile_overlap --n_samples --input_size --upscale"},
 		Steps: steps{
-			"vae_tiling":       step.Paste("text", "`--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least) with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
-			"lower_batch_size": step.Paste("text", "`--n_samples 1` (default 2 in the scripts for 512 pixels)."),
-			"lower_resolution": step.Paste("text", "`--upscale 2`, or a smaller input: without the tile script the whole result is decoded at once."),
+			"vae_tiling":       step.Paste("text", "Use `--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least) with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
+			"lower_batch_size": step.Paste("text", "Use `--n_samples 1` (default 2 in the scripts for 512 pixels)."),
+			"lower_resolution": step.Paste("text", "Use `--upscale 2`, or a smaller input: without the tile script the whole result is decoded at once."),
 		},
 		Remedies: order("lower_batch_size", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
@@ -123,8 +123,8 @@ var (
 			"lowvram_mode":      step.Paste("text", "Diffusion models only: start it with `--low-mem --cpu-offload --cpu-textencoder` added to your command."),
 			"lower_resolution":  step.Paste("ui", "Settings of the page, HD Strategy: Crop (only the masked part is computed) or Resize with a smaller limit, instead of Original"),
 			"half_precision":    step.Paste("text", "Leave out `--no-half`."),
-			"use_smaller_model": step.Paste("text", "`--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
-			"cpu_offload":       step.Paste("text", "`--device=cpu`: lama takes seconds there."),
+			"use_smaller_model": step.Paste("text", "Use `--model=lama` (under 2 GB on usual images) instead of a diffusion model."),
+			"cpu_offload":       step.Paste("text", "Use `--device=cpu`: lama takes seconds there."),
 		},
 		Titles:   map[string]string{"lowvram_mode": "Turn on `--low-mem` and CPU offload", "lower_resolution": "Compute the masked part only"},
 		Remedies: order("lower_resolution", "lowvram_mode", "use_smaller_model", "cpu_offload"), Like: []*program.Program{&Tiles},
@@ -175,8 +175,8 @@ var (
 		Sources: program.Sources{"Marigold/script/depth/run.py": "--fp16 --half_precision --processing_res --ensemble_size --batch_size"},
 		Steps: steps{
 			"half_precision":   step.Paste("text", "Add `--fp16`."),
-			"lower_resolution": step.Paste("text", "`--processing_res 768` (0 takes the image's own size), then 512."),
-			"lower_batch_size": step.Paste("text", "`--batch_size 1` and a smaller `--ensemble_size`: predictions of an ensemble go through together."),
+			"lower_resolution": step.Paste("text", "Use `--processing_res 768` (0 takes the image's own size), then 512."),
+			"lower_batch_size": step.Paste("text", "Use `--batch_size 1` and a smaller `--ensemble_size`: predictions of an ensemble go through together."),
 		},
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
@@ -208,11 +208,11 @@ var (
 		Sources: program.Sources{"neural-style/README.md": "-image_size -optimizer -backend -gpu -multigpu_strategy", "neural-style-pt/neural_style.py": "-multidevice_strategy"},
 		Steps: steps{
 			"lower_resolution": step.Paste("text", "Half of the present `-image_size` (512 by default) takes about a quarter; `-style_scale 0.5` for the style image."),
-			"optimizer_8bit":   step.Paste("text", "`-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with ADAM other weights may look better."),
-			"multi_gpu":        step.Paste("text", "`-gpu 0,1` with `-multigpu_strategy 6` (neural-style-pt: `-multidevice_strategy`): layers from that number on the second card."),
-			"cpu_offload":      step.Paste("text", "`-gpu -1` (neural-style-pt: `-gpu c`)."),
+			"optimizer_8bit":   step.Paste("text", "Use `-optimizer adam -backend cudnn`: about 1 GB instead of 3.5 at 512 pixels, its README says; with ADAM other weights may look better."),
+			"multi_gpu":        step.Paste("text", "Use `-gpu 0,1` with `-multigpu_strategy 6` (neural-style-pt: `-multidevice_strategy`): layers from that number on the second card."),
+			"cpu_offload":      step.Paste("text", "Use `-gpu -1` (neural-style-pt: `-gpu c`)."),
 		},
-		Titles:   map[string]string{"optimizer_8bit": "Use ADAM and cuDNN instead of L-BFGS", "lower_resolution": "Lower `-image_size`", "multi_gpu": "Split the layers over two cards"},
+		Titles:   map[string]string{"optimizer_8bit": "Use ADAM and cuDNN instead of L-BFGS", "lower_resolution": "Lower `-image_size`", "multi_gpu": "Split the layers over two GPUs"},
 		Costs:    map[string]string{"optimizer_8bit": "Weights to tune.", "lower_resolution": "Detail."},
 		Remedies: order("optimizer_8bit", "lower_resolution", "multi_gpu", "cpu_offload"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{{
@@ -232,7 +232,7 @@ var (
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 lets it choose by the GPU), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
 			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (threads for load, work, save; default 1:2:2)."),
-			"select_gpu":       step.Paste("text", "`-g 1` for another GPU, `-g -1` for the CPU. The first lines of its output list the GPUs; an integrated one has little memory of its own."),
+			"select_gpu":       step.Paste("text", "Use `-g 1` for another GPU, `-g -1` for the CPU. The first lines of its output list the GPUs; an integrated one has little memory of its own."),
 			"lower_resolution": step.Paste("text", "A smaller factor (`-s 2`), twice if need be."),
 		},
 		Titles:   map[string]string{"lower_parallel": "Work on one image at a time", "select_gpu": "Choose another GPU", "vae_tiling": "Use smaller tiles"},

@@ -47,7 +47,7 @@ var (
 		Steps: steps{
 			"lower_resolution": step.Paste("text", "Scale the frames down first: half of both sides is a quarter of the memory. For 4K frames rife-ncnn-vulkan has `-u` (UHD mode)."),
 			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (threads for load, work, save; default 1:2:2): it then works on one pair of frames at a time."),
-			"select_gpu":       step.Paste("text", "`-g 1` for another GPU. The first lines of its output list the GPUs; an integrated one has little memory of its own."),
+			"select_gpu":       step.Paste("text", "Use `-g 1` for another GPU. The first lines of its output list the GPUs; an integrated one has little memory of its own."),
 		},
 		Titles:   map[string]string{"lower_parallel": "Work on one pair of frames at a time", "lower_resolution": "Scale the frames down", "select_gpu": "Choose another GPU"},
 		Remedies: order("lower_parallel", "lower_resolution", "close_other_apps", "select_gpu"), Like: []*program.Program{&Tiles},

@@ -24,7 +24,7 @@ var (
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
 				"The mesh decoder works on a sparse grid of 256 cubed that grows with the object's surface, while all models of the pipeline are still on the GPU. TRELLIS states 16 GB; objects that fill their box need the most.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size")...),
-			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of GPU memory while it made the GLB", "The mesh is rendered from hundreds of views to fill holes and bake the texture, beside the pipeline's models.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
+			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of GPU memory while making the GLB", "The mesh is rendered from hundreds of views to fill holes and bake the texture, beside the pipeline's models.", "Fewer sampling steps: they cost time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
 			trained("trellis/step", "It failed in a training step. `batch_split` cuts a batch into parts; sparse objects differ in size, so it can fail at any step.", "", "TRELLIS/configs/generation/slat_flow_img_dit_L_64l8p2_fp16.json",
 				cure("lower_batch_size", "Raise `batch_split`, then lower the batch size", "text", "In the JSON config: twice the `batch_split` (default 4), then half of `batch_size_per_gpu` (default 8).", "Slower.")),
 			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the GPU at once (pipeline.cuda()) and states 16 GB; it has no switch for less.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
@@ -45,7 +45,7 @@ var (
 		Remedies: order("lowvram_mode", "use_smaller_model", "cpu_offload", "lower_resolution"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out of GPU memory[[ ({total})]] in the texture stage", "By its README the shape alone needs 6 GB, shape and texture together 16: texture adds two diffusion models.", "", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
-			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of GPU memory while it made the surface", "The grid has `octree_resolution` cubed points, computed `num_chunks` at a time: 512 has eight times as many as 256.", "Fewer steps: they cost time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
+			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of GPU memory while making the surface", "The grid has `octree_resolution` cubed points, computed `num_chunks` at a time: 512 has eight times as many as 256.", "Fewer steps: they cost time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
 			made("hunyuan3d/run", cause.ModelTooLarge, "The page loads shape, texture and, with `--enable_t23d`, text-to-image models together; the shape needs 6 GB, 16 with texture.", "A smaller input image: it is scaled anyway.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
@@ -63,7 +63,7 @@ var (
 		Titles:   map[string]string{"use_smaller_model": "Use the base model", "lower_batch_size": "Leave out video and texture"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
-			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of GPU memory while it made the mesh or its video", "The reconstruction model computes the grid (128 cubed) and renders the frames of the video, 20 at a time.", "Fewer diffusion steps: they cost time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of GPU memory while making the mesh or its video", "The reconstruction model computes the grid (128 cubed) and renders the frames of the video, 20 at a time.", "Fewer diffusion steps: they cost time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			made("instantmesh/run", cause.ModelTooLarge, "Zero123++ makes six views, then the large reconstruction model the mesh. run.py frees the first before the second; the page keeps both on the GPU.", "A smaller input image: it is scaled anyway.", "InstantMesh/run.py", theirs("use_smaller_model", "multi_gpu", "lower_batch_size")...),
 		},
 	}
@@ -101,7 +101,7 @@ var (
 		Steps: steps{
 			"lower_batch_size":  step.Paste("text", "Add `--detbatch 1 --posebatch 30` to your command of demo_inference.py (default 5 images and 64 persons at a time), then 10 and fewer."),
 			"use_smaller_model": step.Paste("text", "A FastPose checkpoint on ResNet-50 at 256x192; `--detector yolox-s` where it is supported."),
-			"lower_num_workers": step.Paste("text", "`--qsize 128` (default 1024 results wait in RAM); Windows or a single process: `--sp`. Training: `--nThreads 4` (default 60)."),
+			"lower_num_workers": step.Paste("text", "Use `--qsize 128` (default 1024 results wait in RAM); Windows or a single process: `--sp`. Training: `--nThreads 4` (default 60)."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower `--detbatch` and `--posebatch`", "lower_num_workers": "Shorten the queue (`--qsize`)"},
 		Remedies: order("lower_batch_size", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},

@@ -42,7 +42,7 @@ var (
 func caffe2Start(id string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: append([]fact.Kind{fact.CUDAError}, fromCard...), Said: []string{"param_init_net"},
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of GPU memory while it made its parameters, before any image",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of GPU memory while making its parameters, before any image",
 		Means: "`param_init_net` only makes the weights on the GPU, some hundred MB. If that finds no room, most likely something else holds the GPU, or a card of another number is meant than the one that is free. Caffe2 says no figures.",
 		Not:   "A smaller batch or image: none was there yet.",
 		Cures: []cause.Cure{
@@ -62,7 +62,7 @@ var MMDetection3D = program.Program{
 	Steps: spelling{
 		"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options train_dataloader.batch_size=1` (from 1.1), before that `--cfg-options data.samples_per_gpu=1`; it is the batch of one GPU."),
 		"lower_resolution": say("In the config, a larger `voxel_size` (in the voxel layer and the model alike) or a smaller `point_cloud_range`; the grid's sides must stay multiples of the network's stride."),
-		"mixed_precision":  say("`--amp` (from 1.1); sparse convolutions need spconv 2 for it."),
+		"mixed_precision":  say("Use `--amp` (from 1.1); sparse convolutions need spconv 2 for it."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Use larger voxels or a smaller range"},
 	Costs:  map[string]string{"lower_resolution": "Fine structure, or what is far away."},

@@ -16,7 +16,7 @@ var PoinTr = program.Program{
 	Proofs:  []string{"PoinTr - INFO", "PoinTr/", "PoinTr.yaml"},
 	Sources: program.Sources{"PoinTr/scripts/test.sh": "CUDA_VISIBLE_DEVICES", "PoinTr/cfgs/PCN_models/PoinTr.yaml": "total_bs num_query"},
 	Steps: spelling{
-		"lower_batch_size": say("`total_bs` in the model's YAML under `cfgs` (of all cards together): half of it."),
+		"lower_batch_size": say("Use `total_bs` in the model's YAML under `cfgs` (of all cards together): half of it."),
 		"select_gpu":       say("The first argument of `scripts/train.sh` and `scripts/test.sh` is the GPU: they set `CUDA_VISIBLE_DEVICES` from it, over your own. `bash ./scripts/test.sh 1` and the rest as you typed it."),
 	},
 	Titles:   map[string]string{"lower_batch_size": "Lower the batch size (total_bs)", "select_gpu": "Or use another GPU: the first argument of the script"},

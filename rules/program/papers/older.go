@@ -31,7 +31,7 @@ var (
 		Proofs:  []string{"fastreid/engine/", "fastreid/modeling/", "fastreid/layers/", "fastreid/data/", "fast-reid/", "fast-reid-master/"},
 		Sources: program.Sources{"fast-reid/fastreid/config/defaults.py": "DATALOADER.NUM_INSTANCE NUM_INSTANCE SOLVER.IMS_PER_BATCH IMS_PER_BATCH TEST.IMS_PER_BATCH INPUT.SIZE_TRAIN SIZE_TRAIN INPUT.SIZE_TEST SIZE_TEST"},
 		Steps: spelling{
-			"lower_batch_size": say("At the end of your command: `SOLVER.IMS_PER_BATCH 32` (64 over all cards by default; a multiple of the images of one person, `DATALOADER.NUM_INSTANCE`), testing `TEST.IMS_PER_BATCH 32`."),
+			"lower_batch_size": say("At the end of your command: `SOLVER.IMS_PER_BATCH 32` (64 over all GPUs by default; a multiple of the images of one person, `DATALOADER.NUM_INSTANCE`), testing `TEST.IMS_PER_BATCH 32`."),
 			"lower_resolution": say("At the end of your command: `INPUT.SIZE_TRAIN \"[256, 128]\" INPUT.SIZE_TEST \"[256, 128]\"` (sbs configs have 384 x 128)."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower SOLVER.IMS_PER_BATCH", "lower_resolution": "Use smaller images (INPUT.SIZE_TRAIN)"},

@@ -18,7 +18,7 @@ var GPNN = program.Program{
 	Sources: program.Sources{"GPNN/model/parser.py": "--out_size --faiss --no_cuda --stride", "GPNN/README.md": "faiss-gpu"},
 	Steps: spelling{
 		"lower_resolution":    say("Add `--out_size 256`: the height of the result in pixels (without it: that of the input)."),
-		"efficient_attention": say("`python -m pip install faiss-gpu`, then add `--faiss`: it searches the nearest patches without the table."),
+		"efficient_attention": say("Run `python -m pip install faiss-gpu`, then add `--faiss`: it searches the nearest patches without the table."),
 	},
 	Titles:   map[string]string{"lower_resolution": "Make a smaller image (--out_size)", "efficient_attention": "Search with FAISS (--faiss)"},
 	Costs:    map[string]string{"lower_resolution": "a smaller image", "efficient_attention": "slightly other matches"},

@@ -31,9 +31,9 @@ var (
 		Proofs:  []string{"torch-ngp/", "main_nerf.py", "main_tensoRF.py", "main_CCNeRF.py"},
 		Sources: program.Sources{"torch-ngp/main_nerf.py": "--num_rays --max_ray_batch --preload --fp16 --cuda_ray --patch_size --error_map"},
 		Steps: spelling{
-			"cpu_offload":      say("`--fp16 --cuda_ray` instead of `-O`, which also sets `--preload`: the images then stay in RAM."),
+			"cpu_offload":      say("Use `--fp16 --cuda_ray` instead of `-O`, which also sets `--preload`: the images then stay in RAM."),
 			"lower_batch_size": say("Halve `--num_rays` (default 4096 per step). Without `--cuda_ray` also `--max_ray_batch 1024` for rendering (default 4096)."),
-			"mixed_precision":  say("`--fp16`."),
+			"mixed_precision":  say("Use `--fp16`."),
 			"lower_resolution": say("Scale the images of the data set down: there is no option for it."),
 		},
 		Titles:   map[string]string{"cpu_offload": "Keep the images in RAM (no --preload)", "lower_batch_size": "Lower the number of rays per step (--num_rays)", "lower_resolution": "Use smaller images"},
@@ -59,7 +59,7 @@ var (
 		Costs:    map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Coarser previews; the model stays the same."},
 		Remedies: ways("use_smaller_model", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
-			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each GPU.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "`--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "`--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
+			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each GPU.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "Use `--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "Use `--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
 			paperStep("neuralangelo/step", "Its defaults need 24 GB: the hash grid (2^22 entries x 8 numbers x 16 levels) with gradients and optimizer state is most of it. Finer levels are switched on as training goes on, so memory can grow late.", "Smaller training images: rays are sampled from them.", "neuralangelo/README.md", own("use_smaller_model", "lower_batch_size", "lower_resolution")...),
 			paperRun("neuralangelo/val", cause.BatchTooLarge, "Validation renders whole images. In training the hash grid with its gradients and optimizer state is most of it.", "", "neuralangelo/README.md", own("lower_resolution", "use_smaller_model")...),
 		},
@@ -130,9 +130,9 @@ var (
 		Proofs:  []string{"TensoRF/", "models/tensoRF.py", "OctreeRender_trilinear_fast"},
 		Sources: program.Sources{"TensoRF/opt.py": "--batch_size --N_voxel_final --N_voxel_init --n_lamb_sigma --n_lamb_sh --downsample_train --upsamp_list --nSamples"},
 		Steps: spelling{
-			"use_smaller_model": say("`--N_voxel_final 8000000` (200 cubed; configs have 300 to 640 cubed), then fewer components in the config: `n_lamb_sh = [24,24,24]`."),
+			"use_smaller_model": say("Use `--N_voxel_final 8000000` (200 cubed; configs have 300 to 640 cubed), then fewer components in the config: `n_lamb_sh = [24,24,24]`."),
 			"lower_batch_size":  halve("train.py", "--batch_size", " (rays; default 4096)."),
-			"lower_resolution":  say("`--downsample_train 2`: a quarter of the rays in RAM."),
+			"lower_resolution":  say("Use `--downsample_train 2`: a quarter of the rays in RAM."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a coarser final grid (--N_voxel_final)", "lower_batch_size": "Halve the rays per step (--batch_size)", "lower_resolution": "Use smaller images"},
 		Costs:    map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Less fine detail."},
@@ -230,7 +230,7 @@ var (
 		Remedies: ways("lower_context", "lower_resolution", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("droid-slam/backend", []string{"droid_backend.py", "droid.terminate(", "in terminate"}, cause.BatchTooLarge, "ran out in the final bundle adjustment over all keyframes", "At the end all keyframes are adjusted together, with edges between all that see the same place. That takes more than tracking, so it can fail after the last frame.", "", "DROID-SLAM/droid_slam/droid_backend.py",
-				cause.Cure{Fix: "lower_context", Title: "Use fewer keyframes and edges", Kind: "text", Text: "`--stride 6 --keyframe_thresh 6 --backend_thresh 16` (default 3, 4 and 22).", Cost: "Less accuracy."}, cause.Cure{Fix: "lower_batch_size", Title: "Run it on a second card (--backend_device)", Kind: "text", Text: "`--backend_device cuda:1`, if there is a second card (newer versions).", Cost: "None."}, cause.Cure{Fix: "lower_resolution"}),
+				cause.Cure{Fix: "lower_context", Title: "Use fewer keyframes and edges", Kind: "text", Text: "Use `--stride 6 --keyframe_thresh 6 --backend_thresh 16` (default 3, 4 and 22).", Cost: "Less accuracy."}, cause.Cure{Fix: "lower_batch_size", Title: "Run it on a second card (--backend_device)", Kind: "text", Text: "Use `--backend_device cuda:1`, if there is a second card (newer versions).", Cost: "None."}, cause.Cure{Fix: "lower_resolution"}),
 			paperStep("droid-slam/step", "Its authors train on cards of 24 GB: 7 frames with 24 edges and 15 updates, all kept for the backward pass.", "", "DROID-SLAM/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Train on fewer frames (--n_frames)", Kind: "text", Text: "train.py: `--n_frames 5` (default 7).", Cost: "Less accuracy."}, cause.Cure{Fix: "lower_context", Title: "Use fewer edges (--edges)", Kind: "text", Text: "train.py: `--edges 18` (default 24).", Cost: "Less accuracy."}),
 			paperRun("droid-slam/track", cause.BatchTooLarge, "It wants 11 GB for its demos and 24 GB for the longer data sets. `--buffer` reserves features of that many keyframes at the start; correlation volumes for all edges of the window come on top.", "Fewer frames at the same stride: the buffer is reserved at the start.", "DROID-SLAM/droid_slam/depth_video.py", own("lower_context", "lower_resolution", "lower_batch_size")...),
 		},
