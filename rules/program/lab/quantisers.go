@@ -114,7 +114,7 @@ var (
 		Steps: spelling{
 			"lower_context":    say("Use `--calib_max_seq_length 256 --calib_size 64` (default 512 each). Leave `--batch_size 1`."),
 			"lower_batch_size": say("Use `--batch_size 1`, the default. `--calib_size` counts all samples, not those on the GPU at once."),
-			"cpu_offload":      say("Use `--device_map auto`  (the default of newer releases) puts on the CPU what does not fit on the GPUs. `--device cpu` calibrates on the CPU, which takes hours."),
+			"cpu_offload":      say("Use `--device_map auto` (the default of newer releases). It puts on the CPU what does not fit on the GPUs. `--device cpu` calibrates on the CPU, which takes hours."),
 			"multi_gpu":        say("Make more GPUs visible (`CUDA_VISIBLE_DEVICES=0,1`): `--device_map auto` spreads the model over them."),
 		},
 		Titles: map[string]string{"lower_context": "Calibrate with shorter and fewer samples", "cpu_offload": "Keep part of the model in RAM", "multi_gpu": "Spread the model over several GPUs"},

@@ -53,7 +53,7 @@ var (
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
 			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "After the YAML file on the command line: half of the present `--batch_size`, with `--grad_accumulation_factor 2`. With dynamic batches: half of `--max_batch_length_train`."}, step.Step{Kind: "text", Text: "Transcribe one file at a time."}),
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0`  (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into pieces of 20 to 30 seconds."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into pieces of 20 to 30 seconds."}),
 			"mixed_precision":   say("Use `--precision fp16`, or bf16 from RTX 30 on (before version 1.0: `--auto_mix_prec True`)."),
 			"lower_num_workers": say("Use `num_workers: 1` below dataloader_opts in the YAML file."),
 		},
