@@ -264,12 +264,12 @@ var tabbyCards = []cause.Card{{
 var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of memory on one GPU[[; this machine has {idle}]]",
+	Headline: "ran out of GPU memory on one GPU[[; this machine has {idle}]]",
 	Means:    "qwen.cpp loads the whole model onto one GPU.[[ {params} takes {f16} GB as f16, {q8} GB as q8_0 and {q4} GB as q4_0, plus 1 to 5 GB for KV cache and working memory.]] Either the file is too large for the GPU, or another job uses it: compare the file's size with `nvidia-smi`.",
 	Cures: []cause.Cure{
 		{Fix: "use_lower_quant", Title: "If the file is larger than the GPU's memory: convert it to 4 bit", Steps: qwenSmaller, Cost: "some quality"},
 		{Fix: "select_gpu", Title: "If it is small enough: use the other GPU", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
-		{Fix: "multi_gpu", Title: "Use llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
+		{Fix: "multi_gpu", Title: "Use llama.cpp, which splits a model over all GPUs", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
 }}

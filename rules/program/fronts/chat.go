@@ -45,7 +45,7 @@ var OpenWebUI = program.Program{
 	Cards: apps.Cards(
 		cause.Card{
 			ID: "open-webui/embedding", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Headline: "ran out of GPU memory in Open WebUI itself, not in the chat model",
+			Headline: "ran out of GPU memory in its own process, not in the chat model's",
 			Means:    "Open WebUI runs its own embedding and reranking models on the GPU to read your documents. They compete with the chat model: if Ollama uses the same GPU, `ollama ps` shows how much it takes.",
 			Cures: []cause.Cure{
 				apps.Cure("cpu_offload", "Run embeddings on the CPU or in Ollama", "ui", "Use the image open-webui:main instead of :cuda; or Admin Panel, Settings, Documents: Embedding Model Engine Ollama (then index the documents again)", "Slower indexing on the CPU."),

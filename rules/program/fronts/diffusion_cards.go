@@ -56,7 +56,7 @@ var diffusionCards = []cause.Card{
 	},
 	{
 		ID: "stable-diffusion.cpp/kobold", Kinds: drawing, If: when.All(onGPU, inKobold),
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while it made an image",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory while making an image",
 		Means: "KoboldCpp's image generator (stable-diffusion.cpp) ran out of GPU memory. The working memory of the steps and of the final decoding grows with the number of pixels.",
 		Not:   "Fewer steps: each step needs the same memory.",
 		Cures: []cause.Cure{
@@ -74,7 +74,7 @@ var diffusionCards = []cause.Card{
 		Not:      "`--vae-tiling` or a smaller image: it failed on the weights.",
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update stable-diffusion.cpp", "text", "Builds since 30 November 2025 need less memory for the merge on Vulkan. Then also try `--lora-apply-mode at_runtime`, which does not merge at all.", "a download; somewhat slower steps"),
-			does("cpu_offload", "Start without `--offload-to-cpu`", "text", "If you set it: versions of 2025 then asked for all weights in one buffer. The model must fit on the GPU without it.", "VRAM"),
+			does("cpu_offload", "Start without `--offload-to-cpu`", "text", "If you set it: versions of 2025 then asked for all weights in one buffer. The model must fit on the GPU without it.", "more GPU memory"),
 			does("use_lower_quant", "Use a smaller file of the model, or one with the LoRA merged", "text", "A Q4_0 or Q8_0 GGUF of the model, or a checkpoint that already contains the LoRA.", "some quality, or a download"),
 		},
 		Sources: append([]string{"stable-diffusion.cpp/docs/lora.md"}, diffusionSources...),
@@ -82,7 +82,7 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/vae", Kinds: drawing, Said: []string{"vae: failed", "vae alloc", "vae compute buffer", "decoding 1 latents", "first_stage_model", "decode_first_stage", "wan_vae", "vae_encode"}, If: onGPU,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in the VAE (image decoding)",
+		Headline: "ran out of GPU memory in the VAE (image decoding)",
 		Means:    "The VAE turns the finished latent into pixels, or an input image into a latent.[[ Its working memory here is {vae}; {asked} was refused.]] It grows with width times height, not with the size of the model.",
 		Figures:  vaeBuffer,
 		Not:      "Fewer steps: the VAE needs the same memory.",
@@ -97,7 +97,7 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/condition", Kinds: drawing, Said: []string{"get_learned_condition failed", "qwen3: failed to allocate", "qwen2vl: failed to allocate", "qwen2.5vl: failed to allocate", "mistral: failed to allocate", "gemma2_2b: failed to allocate"}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of memory in the text encoder[[: {asked} of working memory]]",
+		Headline: "ran out of GPU memory in the text encoder[[: {asked} of working memory]]",
 		Means:    "It failed before the first step, in the text encoder, which reads the prompt. In newer image models that is a language model or T5 of several GB.[[ {piece}]]",
 		Figures:  pieceFigures,
 		Not:      "A smaller image, `--diffusion-fa` or `--vae-tiling`: they do not change the text encoder.",
@@ -115,7 +115,7 @@ var diffusionCards = []cause.Card{
 		Means:    "Free memory is not the problem. This driver allows no single buffer above its own limit (often 4 GiB, sometimes 2), and a sampling step needs one of {asked}. It grows with pixels and frames; without flash attention, with their square.",
 		Not:      "`--offload-to-cpu` or smaller weights: that buffer stays as large.",
 		Cures: []cause.Cure{
-			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most cards"),
+			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most GPUs"),
 			smallerPicture,
 			does("upgrade_version", "Update the driver, or use the GPU's own backend", "text", "Try a CUDA, HIP or SYCL build of stable-diffusion.cpp, which has no such Vulkan limit. Newer drivers and Vulkan builds may allow larger buffers.", "a download"),
 		},
@@ -124,7 +124,7 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Headline: "ran out of memory in the text encoder",
+		Headline: "ran out of GPU memory in the text encoder",
 		Means:    "The text encoder did not fit. In newer image models it is T5 or a language model of several GB, needed only once per prompt.",
 		Not:      "A smaller image: the text encoder does not change with it.",
 		Cures: []cause.Cure{
@@ -139,7 +139,7 @@ var diffusionCards = []cause.Card{
 		Headline: "ran out of GPU memory in a sampling step",
 		Means:    "The weights fit; the working memory (compute buffer) of a step did not. It grows with pixels and frames; without flash attention, with their square.",
 		Cures: []cause.Cure{
-			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most cards"),
+			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most GPUs"),
 			smallerPicture,
 			offCard,
 		},
@@ -148,11 +148,11 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/step-named", Kinds: drawing, Said: []string{"diffusion model compute failed", "unet: failed to allocate the compute", "flux: failed to allocate the compute", "mmdit: failed to allocate the compute", "wan: failed to allocate the compute", "qwen_image: failed to allocate the compute", "z_image: failed to allocate the compute", "wan compute buffer size", "flux compute buffer size", "unet compute buffer size", "qwen_image compute buffer size", "z_image compute buffer size"}, If: when.All(onGPU, when.Not(inKobold)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory in a sampling step[[: {asked} of working memory]]",
+		Headline: "ran out of GPU memory in a sampling step[[: {asked} of working memory]]",
 		Means:    "The weights fit; the working memory of one step of the diffusion model did not. It grows with pixels and frames; without flash attention, with their square.",
 		Not:      "Fewer steps, `--vae-tiling`: the VAE comes later.",
 		Cures: []cause.Cure{
-			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most cards"),
+			does("enable_flash_attention", "Turn on flash attention: `--diffusion-fa`", "text", "Add `--diffusion-fa` to your command.", "free on most GPUs"),
 			smallerPicture,
 			offCard,
 		},

@@ -18,6 +18,8 @@ var (
 	guarded    = []fact.Kind{fact.LlamaGuard}
 	lmSources  = []string{"https://lmstudio.ai/docs/app", "packages/lms-shared-types/src/llm/LLMLoadModelConfig.ts"}
 	koboldWiki = "https://github.com/LostRuins/koboldcpp/wiki"
+	// projectorFailed are words of a vision projector that failed to load, or was at work.
+	projectorFailed = []string{"clip_init: failed", "failed to load clip model", "Failed to load clip model", "failed to load multimodal model", "encode_image_with_clip", "mtmd_helper_eval", "clip_image_batch_encode"}
 )
 
 // koboldCards are KoboldCpp's; parts without one are llama.cpp's.
@@ -35,8 +37,8 @@ var koboldCards = []cause.Card{
 		Sources: []string{"https://github.com/LostRuins/koboldcpp/issues/1750", "https://github.com/LostRuins/koboldcpp/issues/1749", "https://github.com/mmwillet/TTS.cpp/issues/103"}, Solved: 1,
 	},
 	{
-		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory for the vision part of the model",
+		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: projectorFailed, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory for the vision part of the model",
 		Means: "The vision projector (mmproj), or its work on an image, did not fit on the GPU next to the text model. KoboldCpp's automatic layer count may leave too little room for it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Run the projector on the CPU", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
@@ -131,7 +133,7 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard-context", Kinds: guarded, If: ggml.AbsurdEstimate,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "refused to load the model: it estimates {asked}, most likely for the context",
-		Means: "LM Studio refused by its own estimate, before loading anything. Weights take about the size of the file, so most of {asked} must be the context. Some models default to 128k tokens or more.",
+		Means: "LM Studio refused by its own estimate, before loading anything. Weights take about the size of the file, so most of this estimate is probably the context. Some models default to 128k tokens or more.",
 		Not:   "A smaller quantisation alone: it does not shrink the context.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations", Told: "8192 is enough for most chats. The estimate next to the setting changes with it.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
@@ -147,9 +149,9 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
-		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory for the vision part of the model",
-		Means: "LM Studio puts the vision projector on the GPU whatever GPU Offload says. The projector, or its work on an image, did not fit[[: {asked} more was needed]].",
+		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: projectorFailed, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory for the vision part of the model",
+		Means: "LM Studio puts the vision projector on the GPU whatever GPU Offload says. The projector, or its work on an image, did not fit.",
 		Cures: []cause.Cure{
 			studioLayers, studioContext,
 			{Fix: "use_smaller_model", Title: "Use a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye icon"},
@@ -246,8 +248,8 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 // pythonCards are llama-cpp-python's.
 var pythonCards = []cause.Card{
 	{
-		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(onGPU, ownScript),
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory for the vision part of the model",
+		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: projectorFailed, If: when.All(onGPU, ownScript),
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory for the vision part of the model",
 		Means:   "The vision projector (`clip_model_path`), or its work on an image, did not fit on the GPU next to the text model.",
 		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Lower `n_gpu_layers`", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Lower `n_ctx`", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
@@ -296,7 +298,7 @@ var whisperCards = []cause.Card{
 		Means: "With `-p` (processors) above 1, whisper.cpp makes caches and working memory for each processor: about 0.7 GB each with a large model, all on the GPU.[[ The model and a first set fit; {asked} more did not.]]",
 		Not:   "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
-			does("lower_parallel", "Leave out `-p`", "text", "Remove `-p` from the command. The GPU computes one piece at a time anyway. `-t` (threads) may stay.", "hardly slower on a card"),
+			does("lower_parallel", "Leave out `-p`", "text", "Remove `-p` from the command. The GPU computes one piece at a time anyway. `-t` (threads) may stay.", "hardly slower on a GPU"),
 			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` from huggingface.co/ggerganov/whisper.cpp and pass it with `-m`. It is a fifth of large-v3.", "hardly any loss"),
 			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
 		},

@@ -15,7 +15,7 @@ var cacheOnHost = does("cpu_offload", "Keep the KV cache in RAM", "text", "Set `
 var pythonOwn = []cause.Card{
 	pool.Batch("llama-cpp-python", "`n_batch=512` in the `Llama(...)` call; with the server (`python -m llama_cpp.server`) `--n_batch 512`."),
 	{
-		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
+		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, Unsaid: []string{"clip_init: failed"}, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not create its context: the KV cache[[ for {context} tokens]] did not fit",
 		Means:    "The weights fit. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], did not fit on {gpu}.[[ No GPU with {never} GB or less could hold it.]] It is reserved for all `n_ctx` tokens at the start; `n_ctx=0` means the model's maximum, often 131,072 or more.",

@@ -22,7 +22,7 @@ var CNTK = program.Program{
 	Cards: []cause.Card{{
 		ID: "cntk/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CUDNN_STATUS_ALLOC_FAILED", "CUDA failure 2"},
 		Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.Unknown, cause.OversizedAllocation},
-		Headline: "ran out of memory on the GPU",
+		Headline: "ran out of GPU memory",
 		Means:    "CNTK could not get GPU memory; the log does not say how much it wanted. Activations grow with the minibatch size. With cuDNN, each convolution adds workspace, which CNTK does not limit by default. Another program on the GPU leaves less room.",
 		Not:      "PyTorch's memory settings: CNTK does not have them.",
 		Cures: []cause.Cure{

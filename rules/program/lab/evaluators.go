@@ -114,6 +114,7 @@ var (
 			"multi_gpu":                    say("In the model arguments: `model_parallel=True`: one copy over all GPUs."),
 			"lower_gpu_memory_utilization": say("Use `lighteval vllm`: `gpu_memory_utilization=0.8` in the model arguments."),
 		},
+		Titles: map[string]string{"lower_context": "Lower `max_length`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
 		Cards: []cause.Card{
 			itself(scored("lighteval", "The logits take batch size x length x vocabulary in 32 bit.[[ {scored}]] Unless you set a batch size, LightEval searches for the largest that fits, from 512 down, which leaves no margin.", "", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "multi_gpu")),
 			itself(useOf("lighteval", "while evaluating", "Memory grows with batch size x length. Unless you set a batch size, LightEval searches for the largest that fits, from 512 down, which leaves no margin.", "", "lighteval/src/lighteval/models/transformers/transformers_model.py", "lower_batch_size", "lower_context", "half_precision")),
@@ -129,7 +130,8 @@ var (
 			"lower_context":    step.Paste("python", "model.max_seq_length = 512   # before the run; it changes the scores of long texts"),
 			"half_precision":   step.Paste("python", "model = SentenceTransformer(name, model_kwargs={\"torch_dtype\": \"float16\"})"),
 		},
-		Costs: map[string]string{"lower_batch_size": "slower; the scores stay"},
+		Costs:  map[string]string{"lower_batch_size": "slower; the scores stay", "lower_context": "long texts are cut"},
+		Titles: map[string]string{"lower_context": "Limit the length of texts (`max_seq_length`)"},
 		Cards: []cause.Card{
 			{
 				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,

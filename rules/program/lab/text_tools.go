@@ -51,7 +51,7 @@ var (
 			"stream_dataset":   step.Paste("python", "topic_model = BERTopic(low_memory=True, calculate_probabilities=False,\n                       vectorizer_model=CountVectorizer(stop_words=\"english\", min_df=10))"),
 			"lower_context":    step.Paste("python", "embedder.max_seq_length = 256   # embedder: your SentenceTransformer"),
 		},
-		Titles: map[string]string{"stream_dataset": "Set `low_memory=True` and leave out rare words", "lower_batch_size": "Embed beforehand, in small batches"},
+		Titles: map[string]string{"lower_context": "Limit the length of texts", "stream_dataset": "Set `low_memory=True` and leave out rare words", "lower_batch_size": "Embed beforehand, in small batches"},
 		Costs:  map[string]string{"stream_dataset": "no probabilities per topic; rare words fall out", "lower_batch_size": "slower; the vectors are the same"},
 		Cards: []cause.Card{
 			{
@@ -76,7 +76,7 @@ var (
 		Sources: program.Sources{"ParlAI/parlai/core/torch_agent.py": "--truncate --text-truncate --label-truncate --fp16 --fp16-impl --optimizer --update-freq", "ParlAI/parlai/core/params.py": "--batchsize -bs -tr", "ParlAI/parlai/core/torch_generator_agent.py": "--beam-size"},
 		Proofs:  []string{"parlai/core/", "parlai/scripts/", "parlai/agents/", "CUDA OOM: Lower batch size (-bs)"},
 		Steps: spelling{
-			"lower_batch_size": say("Halve `-bs` (`--batchsize`) (per GPU), and add `--update-freq 2` to keep the effective batch size."),
+			"lower_batch_size": say("Halve `-bs` (`--batchsize`, per GPU), and add `--update-freq 2` to keep the effective batch size."),
 			"lower_context":    say("Use `-tr 256` (`--truncate`; or `--text-truncate 256 --label-truncate 64`). Half the length needs half the logits and a quarter of the attention scores."),
 			"mixed_precision":  say("Use `--fp16 true --fp16-impl mem_efficient`, with `--optimizer mem_eff_adam`: no 32-bit copy of the weights."),
 		},
@@ -161,7 +161,7 @@ var (
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
 			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
 		},
-		Titles: map[string]string{"cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
+		Titles: map[string]string{"lower_context": "Shorten the passages (`doc_maxlen`)", "cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
 		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			saying(anyPhase(while(useOf("colbert", "", "Before indexing, k-means clusters a sample of all token vectors on the GPU at once, 128 numbers per token. The sample grows with the collection, not with the batch size.",
@@ -186,7 +186,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size and count it in tokens", "lower_context": "Leave out long sentences"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			saying(stepOf("opennmt-py", "This is a warning: that batch was skipped, and training goes on. A few do no harm. Many mean that the model does not learn long sentences.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"),
+			while(saying(stepOf("opennmt-py", "This is a warning: that batch was skipped, and training goes on. A few do no harm. Many mean that the model does not learn long sentences.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"), "on one batch and skipped it"),
 			stepOf("opennmt-py", "By default (`batch_type: sents`) `batch_size` counts sentences, and all are padded to the longest. With `tokens` it limits the tokens instead. Output scores take tokens x vocabulary; weights and Adam's state grow with layers and vocabulary.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "use_smaller_model", "lower_context", "mixed_precision"),
 		},
 	}
@@ -197,7 +197,7 @@ var (
 		Proofs:  []string{"[marian] ", "marian-dev/", "[memory] Extending reserved space to", "marian/src/tensors/"},
 		Steps: spelling{
 			"lower_batch_size":       say("Use `-w 6000 --mini-batch-fit --maxi-batch 1000`. It then fits batches into a workspace of 6000 MB. Leave 2 to 3 GB of the GPU free for parameters, gradients and Adam, which are not in the workspace."),
-			"lower_context":          say("Use `--max-length 100` . Longer sentences are left out (with `--max-length-crop`: cut)."),
+			"lower_context":          say("Use `--max-length 100`. Longer sentences are left out (with `--max-length-crop`: cut)."),
 			"mixed_precision":        say("Use `--fp16`."),
 			"gradient_checkpointing": say("Use `--gradient-checkpointing`."),
 			"lower_num_workers":      say("Leave out `--shuffle-in-ram`. `--sqlite` keeps the corpus on disk."),

@@ -46,8 +46,8 @@ var (
 		Proofs:  []string{"[upscale] Real-ESRGAN failed", "[enhance-faces] CodeFormer failed", "[colorize] DDColor failed", "snapotter"},
 		Sources: program.Sources{"SnapOtter/apps/web/src/components/tools/upscale-settings.tsx": "scale", "pytorch/docs/source/notes/cuda.rst": "PYTORCH_CUDA_ALLOC_CONF"},
 		Steps: steps{
-			"lower_resolution":    text("Scale the picture down first. The network always enlarges the whole picture 4x."),
-			"use_smaller_model":   text("Upscale with Fast (Lanczos), which needs no GPU."),
+			"lower_resolution":    text("Scale the picture down first: half the width and height needs a quarter of the memory."),
+			"use_smaller_model":   text("For upscaling, choose Fast (Lanczos), which needs no GPU."),
 			"expandable_segments": text("Set in the container's environment (`docker run -e`, or `environment:` in Compose): `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`."),
 		},
 		Titles: map[string]string{"lower_resolution": "Use a smaller picture", "use_smaller_model": "Upscale without a network"}, Costs: map[string]string{"use_smaller_model": "Less sharp."},

@@ -31,11 +31,11 @@ var (
 		Proofs:  []string{"generative-models/", "simple_video_sample", "demo/video_sampling.py", "sv4d_helpers.py"},
 		Sources: program.Sources{"generative-models/scripts/sampling/simple_video_sample.py": "--decoding_t --num_frames --version", "generative-models/scripts/sampling/simple_video_sample_4d.py": "--encoding_t"},
 		Steps: steps{
-			"vae_tiling":       step.Paste("text", "Add `--decoding_t 1` to your command of simple_video_sample.py (default 14 frames decoded at once); SV4D also `--encoding_t 1`. Web page: \"Decode n frames at a time\" 1, Low vram mode on."),
+			"vae_tiling":       step.Paste("text", "Add `--decoding_t 1` to your simple_video_sample.py command (default 14 frames at once). For SV4D also `--encoding_t 1`. Web page: \"Decode n frames at a time\" 1, Low vram mode on."),
 			"lower_resolution": step.Paste("text", "Use `--num_frames 14` with the version svd instead of svd_xt, and an image of 768 x 432 instead of 1024 x 576."),
 			"lowvram_mode":     step.Paste("text", "Use diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2`: under 8 GB. On the Streamlit page, turn on Low vram mode."),
 		},
-		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)"},
+		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)", "lower_resolution": "Make fewer or smaller frames"},
 		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "The VAE decodes `decoding_t` frames at once (default 14). That takes most of the memory, a comment in the script says.", "Fewer steps: they save time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
@@ -115,6 +115,7 @@ var (
 			"lower_resolution": step.Paste("text", "Use `--num_frames 37` (6k+1; default 163)."),
 			"use_lower_quant":  step.Paste("text", "Run Mochi in ComfyUI (under 20 GB) or in diffusers with offload and tiling (22 GB). This code has only bf16."),
 		},
+		Titles:   map[string]string{"lower_resolution": "Make fewer frames"},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("mochi/step", "The fine-tuner is made for 80 GB. Its README lists 50 GB for 37 frames, 64 GB for 61 and 80 GB for 85.", "", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Train on fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "It learns shorter movements.")),

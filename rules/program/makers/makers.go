@@ -125,7 +125,7 @@ var Objects = program.Program{
 
 // Scripts is what repositories share that make pictures and films.
 var Scripts = program.Program{
-	Titles:  map[string]string{"lower_resolution": "Lower the resolution or the number of frames", "lowvram_mode": "Use its low-memory options"},
+	Titles:  map[string]string{"lower_resolution": "Lower the resolution", "lowvram_mode": "Use its low-memory options"},
 	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; needs RAM for the weights.", "stream_dataset": "You join the parts."},
 	Effects: uncounted,
 }

@@ -104,7 +104,7 @@ var (
 		Proofs:  []string{"StableSR/", "sr_val_ddpm_text_T", "sr_val_ddim_text_T"},
 		Sources: program.Sources{"StableSR/scripts/sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py": "--vqgantile_size --vqgantile_stride --tile_overlap --n_samples --input_size --upscale"},
 		Steps: steps{
-			"vae_tiling":       step.Paste("text", "Use `--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least) , with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
+			"vae_tiling":       step.Paste("text", "Use `--vqgantile_size 768 --vqgantile_stride 640` (1280 and 1000 in its examples; 512 is the least), with the script sr_val_ddpm_text_T_vqganfin_oldcanvas_tile.py."),
 			"lower_batch_size": step.Paste("text", "Use `--n_samples 1` (the 512-pixel scripts default to 2)."),
 			"lower_resolution": step.Paste("text", "Use `--upscale 2`, or a smaller input. Without the tile script the whole result is decoded at once."),
 		},

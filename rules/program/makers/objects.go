@@ -20,6 +20,7 @@ var (
 			"efficient_attention": step.Paste("env", "export ATTN_BACKEND=xformers   # or flash-attn; before the import"),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
+		Costs:    map[string]string{"lower_batch_size": "None."},
 		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
@@ -61,6 +62,7 @@ var (
 			"lower_resolution":  step.Paste("text", "In the config: `grid_res: 64` (default 128), then `texture_resolution: 512`."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use the base model", "lower_batch_size": "Leave out video and texture"},
+		Costs:    map[string]string{"lower_batch_size": "No video, no texture map."},
 		Remedies: order("lower_batch_size", "use_smaller_model", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("instantmesh/render", []string{"render_frames", "forward_geometry", "extract_mesh", "xatlas"}, cause.BatchTooLarge, "ran out of GPU memory while making the mesh or its video", "The reconstruction model computes a grid of 128 cubed points and renders the video's frames, 20 at a time.", "Fewer diffusion steps: they save time, not memory.", "InstantMesh/run.py", theirs("lower_batch_size", "lower_resolution", "use_smaller_model")...),

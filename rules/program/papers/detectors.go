@@ -14,7 +14,7 @@ var (
 		Proofs:  []string{"maskrcnn_benchmark/", "maskrcnn-benchmark/", "maskrcnn_benchmark."},
 		Sources: program.Sources{"maskrcnn-benchmark/maskrcnn_benchmark/config/defaults.py": "SOLVER.IMS_PER_BATCH IMS_PER_BATCH BASE_LR INPUT.MIN_SIZE_TRAIN MIN_SIZE_TRAIN MAX_SIZE_TRAIN MIN_SIZE_TEST MAX_SIZE_TEST NUM_WORKERS DTYPE FPN_POST_NMS_TOP_N_TRAIN MAX_ITER"},
 		Steps: spelling{
-			"lower_batch_size":  say("At the end of your command: `SOLVER.IMS_PER_BATCH 8 SOLVER.BASE_LR 0.01 SOLVER.MAX_ITER 180000 SOLVER.STEPS \"(120000, 160000)\"` (half the batch and learning rate, twice the steps of the 1x schedule). The batch counts all GPUs together (default 16): use 2 on one GPU, with `SOLVER.BASE_LR 0.0025`. Set `MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN` to 1000 per image of a GPU."),
+			"lower_batch_size":  say("On one GPU, as its README has it, at the end of your command: `SOLVER.IMS_PER_BATCH 2 SOLVER.BASE_LR 0.0025 SOLVER.MAX_ITER 720000 SOLVER.STEPS \"(480000, 640000)\" MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN 2000`. The batch counts all GPUs together (default 16): on several, use a multiple of their number, and scale the learning rate with it."),
 			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333)."),
 			"mixed_precision":   say("At the end of your command: `DTYPE float16` (needs apex)."),
 			"lower_num_workers": say("At the end of your command: `DATALOADER.NUM_WORKERS 1`."),

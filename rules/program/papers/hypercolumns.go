@@ -25,7 +25,7 @@ var DatasetGAN = program.Program{
 		Means:    "The script stores a GAN's features of every pixel of every training image in one 16-bit array. Then `torch.FloatTensor` makes a 32-bit copy of all of it.[[ {which}]]",
 		Not:      "A smaller `batch_size`: the data set is built before the first batch.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Convert pixel by pixel, not the whole array", Told: "Then only the 16-bit array is left[[: {sixteen}]]. Pass the array itself to the data set, and in its `__getitem__` use:", Kind: "python", Text: "return torch.from_numpy(self.X_data[index]).float(), self.y_data[index]   # X_data: the NumPy array", Cost: "a few lines"},
+			{Fix: "stream_dataset", Title: "Convert pixel by pixel, not the whole array", Told: "Pass the array itself to the data set. Then only the 16-bit array is left[[: {sixteen}]]. In `__getitem__` use:", Kind: "python", Text: "return torch.from_numpy(self.X_data[index]).float(), self.y_data[index]   # X_data: the NumPy array", Cost: "a few lines"},
 			{Fix: "lower_batch_size", Title: "Also use fewer training images or pixels", Told: "Lower `max_training` in the experiment's JSON file.[[ Each image takes {each} in 16 bit.]] Every tenth pixel (`array[::10]`, and the same for the masks) is often enough.", Cost: "some accuracy"},
 			{Fix: "use_mmap", Title: "Or keep the array on disk", Told: "Replace the `np.zeros` that creates it:", Kind: "python", Text: "all_feature_maps_train = np.lib.format.open_memmap(\"features.npy\", mode=\"w+\", dtype=np.float16, shape=shape)   # shape: as in np.zeros", Cost: "slower; space on an SSD"},
 		},

@@ -33,7 +33,7 @@ var NeRFConfig = program.Program{
 		Means:    "Training uses a few random rays. Validation renders all pixels of an image, `chunksize` rays at a time, and encodes all points of a chunk in one tensor.[[ {asked} is {rays} rays x {samples} points x 63 values x 4 bytes: `chunksize` is {rays}.]]",
 		Not:      "`num_random_rays`: validation has its own chunk size. Turning gradients off: train_nerf.py already does that.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower `chunksize` for validation", Told: "In the YAML file[[, instead of {plain}; that tensor then takes {then}]].", Kind: "config", Text: "nerf:\n  validation:\n    chunksize: 8192", Cost: "slower; the same images"},
+			{Fix: "lower_batch_size", Title: "Lower `chunksize` for validation", Told: "In the YAML file[[ (now {plain}). That tensor then takes {then}]].", Kind: "config", Text: "nerf:\n  validation:\n    chunksize: 8192", Cost: "slower; the same images"},
 			{Fix: "lower_resolution", Title: "Or sample fewer points on each ray", Told: "Under `nerf`, `validation`: `num_coarse: 32`, `num_fine: 32` (64 each in the examples). Blender scenes: `half_res: True` under `dataset` renders a quarter of the rays."},
 			{Fix: "close_other_apps", Title: "Close other programs on the GPU", Told: "Browsers and the desktop take some of it.", Cost: "free"},
 		},

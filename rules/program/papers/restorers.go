@@ -15,7 +15,7 @@ var (
 		Sources: program.Sources{"Restormer/Deraining/Options/Deraining_Restormer.yml": "mini_batch_sizes gt_sizes batch_size_per_gpu iters", "Restormer/demo.py": "--tile --tile_overlap"},
 		Steps: spelling{
 			"lower_batch_size":  say("In the options file, halve `batch_size_per_gpu` and every entry of `mini_batch_sizes`."),
-			"lower_resolution":  say("In the options file, cap `gt_sizes`, for example [128,160,192,256,256,256], and set `gt_size: 256`."),
+			"lower_resolution":  say("In the options file, cap `gt_sizes`, for example `[128,160,192,256,256,256]`, and set `gt_size: 256`."),
 			"vae_tiling":        say("Use `python demo.py ... --tile 512 --tile_overlap 32` (with your other options)."),
 			"lower_num_workers": say("In the options file: `num_worker_per_gpu: 2`."),
 		},
