@@ -106,8 +106,8 @@ var Jan = app(program.Program{
 	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
 	Proofs: []string{"[llamacpp-router stdout]", "[llamacpp-router stderr]", "[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
-	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",
-	"lower_context":          "ui Gear beside the model: Context Size: %d",
+	"fewer_gpu_layers":       "ui Gear icon next to the model: GPU Layers: %d",
+	"lower_context":          "ui Gear icon next to the model: Context Size: %d",
 	"lower_ubatch":           "ui Settings, Model Providers, Llama.cpp: uBatch Size %d",
 	"lower_batch_size":       "ui Settings, Model Providers, Llama.cpp: Batch Size %d",
 	"enable_flash_attention": "ui Settings, Model Providers, Llama.cpp: Flash Attention on",

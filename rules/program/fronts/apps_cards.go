@@ -175,20 +175,20 @@ var janCards = []cause.Card{
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			janFit,
-			{Fix: "lower_context", Title: "Lower Context Size", Cost: "shorter conversations", Kind: "ui", Text: "Gear beside the model: a lower Context Size (such as 8192); then start the model again"},
+			{Fix: "lower_context", Title: "Lower Context Size", Cost: "shorter conversations", Kind: "ui", Text: "Gear icon next to the model: a lower Context Size (such as 8192); then start the model again"},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss", Told: "It takes about half as much.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0"},
 			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
 		},
 		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
 	},
-	sharedRAM("jan/shared", cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; 0 uses the CPU alone"}, "jan/extensions/llamacpp-extension/settings.json"),
+	sharedRAM("jan/shared", cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear icon next to the model: GPU Layers {layers}; 0 uses the CPU alone"}, "jan/extensions/llamacpp-extension/settings.json"),
 	{
 		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts), when.Not(ggml.Shared)), Figures: janLayers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not load the model: {what} did not fit into GPU memory",
 		Means: "The GPU had no room for {what}[[ ({asked})]].[[ {open}]] Either GPU Layers is set too high for the free memory, or something else uses the GPU, such as another loaded model.",
 		Not:   "[[{sure}]]",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers {layers}; raise it until about 1 GiB of the GPU stays free"},
+			{Fix: "fewer_gpu_layers", Title: "Lower GPU Layers", Cost: "slower", Kind: "ui", Text: "Gear icon next to the model: GPU Layers {layers}; raise it until about 1 GiB of the GPU stays free"},
 			{Fix: "restart_session", Title: "Stop other loaded models", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
 			as("use_lower_quant", "Use a smaller quantisation", "slight loss of quality"),
 		},

@@ -94,17 +94,17 @@ var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations",
 		Steps: func(c *ledger.Case) []step.Step {
 			if _, of := ggml.ContextToTry(c); of == 0 {
-				return []step.Step{{Kind: "ui", Text: "My Models, gear beside the model: halve Context Length (8192 at most), then load it again"}}
+				return []step.Step{{Kind: "ui", Text: "My Models, gear icon next to the model: halve Context Length (8192 at most), then load it again"}}
 			}
-			return inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)(c)
+			return inStudio("My Models, gear icon next to the model: Context Length %d, then load it again", ggml.ContextToSet)(c)
 		}}
-	studioBatch  = does("lower_ubatch", "Lower Evaluation Batch Size, turn Flash Attention on", "ui", "My Models, gear beside the model, Advanced: halve Evaluation Batch Size (256 instead of 512), Flash Attention on", "prompts are read more slowly")
+	studioBatch  = does("lower_ubatch", "Lower Evaluation Batch Size, turn Flash Attention on", "ui", "My Models, gear icon next to the model, Advanced: halve Evaluation Batch Size (256 instead of 512), Flash Attention on", "prompts are read more slowly")
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Lower GPU Offload (layers on the GPU)", Cost: "slower",
 		Told:  "The other layers run on the CPU. If it loads, raise the number until about 1 GiB of the GPU stays free.",
-		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
+		Steps: inStudio("My Models, gear icon next to the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
 	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Cost: "hardly any loss",
 		Told: "It takes half the memory and needs flash attention.",
-		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
+		Kind: "ui", Text: "My Models, gear icon next to the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
 	studioEject = cause.Cure{Fix: "close_other_apps", Title: "Eject other models, close games and browsers", Cost: "free",
 		Told: "A model that another chat or the local server uses stays loaded. `lms ps` lists them, `lms unload --all` ejects them."}
 	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: turn the guardrail off", Cost: "the computer may freeze",
@@ -136,7 +136,7 @@ var lmStudioCards = []cause.Card{
 		Means: "LM Studio refused by its own estimate, before loading anything. Weights take about the size of the file, so most of this estimate is probably the context. Some models default to 128k tokens or more.",
 		Not:   "A smaller quantisation alone: it does not shrink the context.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations", Told: "8192 is enough for most chats. The estimate next to the setting changes with it.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
+			{Fix: "lower_context", Title: "Lower Context Length", Cost: "shorter conversations", Told: "8192 is enough for most chats. The estimate next to the setting changes with it.", Steps: inStudio("My Models, gear icon next to the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
 			studioCache, studioTrust,
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1225", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1202"}, Solved: 1,

@@ -33,7 +33,7 @@ var studioMLXCards = []cause.Card{
 		Means:    "Weights, KV cache and working memory together exceed what macOS lets the GPU use, about two thirds to three quarters of the RAM. If it fails at the first token, the model is too large. If it fails after a long prompt or several chats, the KV cache is.",
 		Not:      "Swap: memory that the GPU uses cannot be swapped out.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Lower Context Length, one chat at a time", Kind: "ui", Text: "My Models, gear beside the model: a lower Context Length (such as 8192), Max Concurrent Predictions 1; then load it again", Cost: "shorter conversations"},
+			{Fix: "lower_context", Title: "Lower Context Length, one chat at a time", Kind: "ui", Text: "My Models, gear icon next to the model: a lower Context Length (such as 8192), Max Concurrent Predictions 1; then load it again", Cost: "shorter conversations"},
 			studioEject,
 			{Fix: "use_lower_quant", Title: "Use a smaller MLX file of the model", Told: "Take 4 bit instead of 8, or the next smaller model: Discover marks which ones fit.", Cost: "some quality"},
 			studioUpdate,

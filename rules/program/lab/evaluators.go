@@ -96,7 +96,7 @@ var (
 		},
 		Titles: map[string]string{"lower_parallel": "Use one worker on each GPU", "lower_context": "Lower `max_seq_len`"}, Costs: map[string]string{"lower_context": "long prompts are cut"},
 		Cards: []cause.Card{
-			itself(loadOf("opencompass", "The weights take 2 GB per billion parameters in 16 bit. A task gets only as many GPUs as `num_gpus` in its run_cfg says (1 in most files), and several workers on one GPU load the model several times.", "A smaller `batch_size`: it failed while loading the model.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
+			itself(loadOf("opencompass", "The weights take 2 GB per billion parameters in 16 bit. A task gets as many GPUs as `num_gpus` in its run_cfg says (1 in most files). Several workers on one GPU load the model several times.", "A smaller `batch_size`: it failed while loading the model.", "opencompass/opencompass/configs/models/hf_llama/hf_llama3_8b_instruct.py", "multi_gpu", "lower_parallel", "half_precision")),
 			itself(scored("opencompass", "Perplexity tasks need logits for every token: batch size x length x vocabulary in 32 bit.[[ {scored}]] The batch size is set in the model's file, 8 in most.", "", "opencompass/opencompass/models/huggingface_above_v4_33.py", "lower_batch_size", "lower_context", "multi_gpu")),
 			itself(useOf("opencompass", "while generating", "The KV cache grows with batch size (8 in most model files) x (prompt + `max_out_len`).", "", "opencompass/opencompass/cli/main.py", "lower_batch_size", "lower_context", "multi_gpu")),
 		},

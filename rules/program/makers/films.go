@@ -279,7 +279,7 @@ var (
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "raise_pagefile", "add_swap")), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("latentsync/step", "Even with one clip of 16 frames per batch, stage 1 needs 23 GB, stage 2 30 GB, and stage 2 at 512 x 512 55 GB, its README says.", "", "LatentSync/README.md", theirs("lower_batch_size")...),
+			trained("latentsync/step", "Its README lists 23 GB for stage 1, 30 GB for stage 2 and 55 GB for stage 2 at 512 x 512, each with one clip of 16 frames per batch.", "", "LatentSync/README.md", theirs("lower_batch_size")...),
 			filledRAM("latentsync/frames", "It keeps several copies of all frames in RAM: as read, aligned and pasted back. Long or 4K videos fill it.", "", "LatentSync/latentsync/pipelines/lipsync_pipeline.py", theirs("stream_dataset")...),
 			made("latentsync/run", cause.ModelTooLarge, "Version 1.5 needs 8 GB and 1.6 needs 18 GB in 16 bit, its README says. GPUs older than RTX 30 (compute capability 8) run it in 32 bit, which needs about twice that.", "A shorter video: it processes 16 frames at a time.", "LatentSync/README.md", theirs("use_smaller_model", "close_other_apps")...),
 		},

@@ -175,7 +175,7 @@ var (
 		Sources: program.Sources{"Marigold/script/depth/run.py": "--fp16 --half_precision --processing_res --ensemble_size --batch_size"},
 		Steps: steps{
 			"half_precision":   step.Paste("text", "Add `--fp16`."),
-			"lower_resolution": step.Paste("text", "Use `--processing_res 768` , then 512 (0 means the image's own size)."),
+			"lower_resolution": step.Paste("text", "Use `--processing_res 768`, then 512 (0 means the image's own size)."),
 			"lower_batch_size": step.Paste("text", "Use `--batch_size 1` and a smaller `--ensemble_size`. By default several predictions run together."),
 		},
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
