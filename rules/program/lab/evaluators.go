@@ -68,7 +68,7 @@ var (
 			"half_precision":   say("In `--model_args`: `dtype=bfloat16` (`float16` before RTX 30)."),
 			"load_in_8bit":     say("In `--model_args`: `load_in_8bit=True` (bitsandbytes)."),
 			"load_in_4bit":     say("In `--model_args`: `load_in_4bit=True` (bitsandbytes); scores shift a little."),
-			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy of the model over all visible GPUs. (`accelerate launch -m lm_eval` puts a whole copy on each.)"),
+			"multi_gpu":        say("In `--model_args`: `parallelize=True` spreads one copy of the model over all visible GPUs. `accelerate launch -m lm_eval` would put a whole copy on each"),
 			"cpu_offload":      say("In `--model_args`: `parallelize=True,max_memory_per_gpu=20GB,offload_folder=offload`. What does not fit then goes to RAM."),
 		},
 		Titles: map[string]string{"lower_context": "Lower `max_length`", "cpu_offload": "Offload a part to RAM"},

@@ -78,7 +78,7 @@ var (
 		Proofs:  []string{"fluxgym/", "fluxgym.git/sd-scripts/", "fluxgym.git/app.py", "fluxgym.git/env/"},
 		Sources: program.Sources{"fluxgym/app.py": "VRAM --split_mode"},
 		Steps: spelling{
-			"lowvram_mode":     say("In its page choose VRAM 12G, or 16G. (12G trains only the single blocks, with `--split_mode`.)"),
+			"lowvram_mode":     say("In its page choose VRAM 16G, or 12G, which trains only the single blocks (`--split_mode`)."),
 			"lower_resolution": say("In its page set Resize dataset images to 512."),
 			"use_lower_quant":  say("It loads Flux in fp8 already. If not, tick `fp8_base` in Advanced options."),
 		},
@@ -103,7 +103,7 @@ var (
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
 			trainOf("diffsynth", "The frozen model and the activations of one picture or clip fill the GPU. `--max_pixels` limits the size of a frame.", "", "DiffSynth-Studio/diffsynth/diffusion/parsers.py", "gradient_checkpointing", "lower_resolution", "use_lower_quant"),
-			useOf("diffsynth", "while making a picture or clip", "By default all models of the pipeline are on the GPU at the same time. With `vram_limit` they stay in RAM or on disk until needed.", "Fewer steps: each step needs the same memory.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution"),
+			titled("lower_resolution", "Make a smaller picture, or fewer frames", "detail", useOf("diffsynth", "while making a picture or clip", "By default all models of the pipeline are on the GPU at the same time. With `vram_limit` they stay in RAM or on disk until needed.", "Fewer steps: each step needs the same memory.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution")),
 		},
 	}
 	// Ludwig is set up by a file.

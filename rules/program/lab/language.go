@@ -204,7 +204,7 @@ var (
 				Not:      "A smaller `--pre_seq_len`: the prefix is small.",
 				Cures:    fixes("use_lora", "lower_batch_size", "lower_context"), Sources: []string{"ChatGLM-6B/ptuning/README_en.md"},
 			},
-			useOf("chatglm", "while answering", "Each turn passes the whole conversation to the model again, so memory grows with every question. For ChatGLM-6B the README lists 10 GB in 8 bit and 6 GB in 4 bit after two or three turns.", "", "ChatGLM-6B/README_en.md", "lower_context", "load_in_4bit", "cpu_offload"),
+			titled("lower_context", "Shorten the chat history", "it forgets earlier turns", useOf("chatglm", "while answering", "Each turn passes the whole conversation to the model again, so memory grows with every question. For ChatGLM-6B the README lists 10 GB in 8 bit and 6 GB in 4 bit after two or three turns.", "", "ChatGLM-6B/README_en.md", "lower_context", "load_in_4bit", "cpu_offload")),
 		},
 	}
 	// XTuner is InternLM's.

@@ -141,6 +141,21 @@ func loadOf(program, means, not, source string, cures ...string) cause.Card {
 	return k
 }
 
+// titled names a fix of a card otherwise than its program does for training.
+func titled(fix, title, cost string, k cause.Card) cause.Card {
+	for i := range k.Cures {
+		if k.Cures[i].Fix == fix {
+			k.Cures[i].Title, k.Cures[i].Cost = title, cost
+		}
+	}
+	return k
+}
+
+// cutting is a card on recordings that are only listened to.
+func cutting(k cause.Card) cause.Card {
+	return titled("lower_context", "Cut long recordings into parts", "parts to join", k)
+}
+
 // saying narrows a card to logs in which one of the words stands near the
 // failure.
 func saying(k cause.Card, id string, words ...string) cause.Card {

@@ -125,7 +125,7 @@ var (
 		Cards: []cause.Card{
 			loadOf("minigpt-4", "In 8 bit it takes 11.5 GB with the 7B model and 23 GB with 13B, its README says. With `low_resource: False` the language model takes twice as much.", "", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
 			trainOf("minigpt-4", "The language model and vision encoder are frozen but still on the GPU, in 16 bit: 14 GB for 7B, 26 GB for 13B. `batch_size` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
-			useOf("minigpt-4", "while answering", "In 8 bit it takes 11.5 GB with 7B and 23 GB with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: all images are scaled to the same size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
+			titled("lower_context", "Start a new chat", "it forgets earlier turns", useOf("minigpt-4", "while answering", "In 8 bit it takes 11.5 GB with 7B and 23 GB with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: all images are scaled to the same size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model")),
 		},
 	}
 	// LAVIS is Salesforce's, with BLIP-2 and InstructBLIP.
@@ -138,7 +138,7 @@ var (
 			"gradient_checkpointing": config("model:\n  use_grad_checkpoint: True"),
 			"half_precision":         step.Paste("python", "model, vis, txt = load_model_and_preprocess(\"blip2_opt\", \"pretrain_opt2.7b\", is_eval=True, device=\"cpu\")   # your names\nmodel = model.half().to(\"cuda\")"),
 			"lower_resolution":       config("model:\n  image_size: 224   # 364 in the caption files\n  vit_precision: \"fp16\""),
-			"use_smaller_model":      say("Use Use `pretrain_opt2.7b` or flant5xl instead of 6.7b, flant5xxl or vicuna13b."),
+			"use_smaller_model":      say("Use `pretrain_opt2.7b` or flant5xl instead of 6.7b, flant5xxl or vicuna13b."),
 			"mixed_precision":        config("run:\n  amp: True"),
 			"lower_num_workers":      config("run:\n  num_workers: 1"),
 		},

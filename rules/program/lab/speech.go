@@ -43,7 +43,7 @@ var (
 				Sources: []string{"icefall/icefall/decode.py"},
 			},
 			trainOf("icefall", "Each GPU gets a batch of `--max-duration` seconds of audio. A transducer's loss also grows with frames x tokens x vocabulary; a lower `--prune-range` reduces it. The largest batch can come at any step.", "", "icefall/egs/librispeech/ASR/zipformer/train.py", "lower_batch_size", "mixed_precision", "lower_context"),
-			useOf("icefall", "while decoding", "A batch is `--max-duration` seconds of audio. Beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size"),
+			cutting(useOf("icefall", "while decoding", "A batch is `--max-duration` seconds of audio. Beams and lattices come on top, most of all with a language model in `--decoding-method`.", "", "icefall/icefall/decode.py", "lower_batch_size", "lower_context")),
 		},
 	}
 	// SpeechBrain reads YAML files with overrides; pyannote uses it, too.
@@ -53,7 +53,7 @@ var (
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
 			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "After the YAML file on the command line: half of the present `--batch_size`, with `--grad_accumulation_factor 2`. With dynamic batches: half of `--max_batch_length_train`."}, step.Step{Kind: "text", Text: "Transcribe one file at a time."}),
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into pieces of 20 to 30 seconds."}),
+			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into parts of 20 to 30 seconds."}),
 			"mixed_precision":   say("Use `--precision fp16`, or bf16 from RTX 30 on (before version 1.0: `--auto_mix_prec True`)."),
 			"lower_num_workers": say("Use `num_workers: 1` below dataloader_opts in the YAML file."),
 		},
@@ -65,7 +65,7 @@ var (
 				[]cause.Cure{{Fix: "lower_batch_size", Title: "Lower the validation batch size", Told: "`--max_batch_length_val 50`, or `batch_size: 1` under valid_dataloader_opts and test_dataloader_opts. Then a smaller `valid_beam_size` or `test_beam_size`.", Cost: "slower"}, {Fix: "lower_context"}}),
 				"speechbrain/validation", "in _fit_valid", "in evaluate_batch", "Stage.VALID", "in evaluate"),
 			trainOf("speechbrain", "A batch is padded to its longest sample, so one long recording can be too much, at any step. Attention and encoders such as wav2vec 2.0 or WavLM need the most.", "", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml", "lower_batch_size", "lower_context", "mixed_precision"),
-			useOf("speechbrain", "on a recording", "A whole file usually goes through the model at once. Memory grows with its length; for attention, with the square of it.", "", "speechbrain/speechbrain/inference", "lower_context", "lower_batch_size"),
+			cutting(useOf("speechbrain", "on a recording", "A whole file usually goes through the model at once. Memory grows with its length; for attention, with the square of it.", "", "speechbrain/speechbrain/inference", "lower_context", "lower_batch_size")),
 		},
 	}
 	// WeNet reads YAML files.
@@ -82,7 +82,7 @@ var (
 		Like: []*program.Program{&trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("wenet", "With `batch_type: static` a batch is `batch_size` utterances (16 in the recipe), padded to the longest. In the recipes `filter_conf.max_length` allows up to 40,960 frames, nearly seven minutes.", "A smaller `shuffle_size`: it saves RAM.", "wenet/examples/aishell/s0/conf/train_conformer.yaml", "lower_context", "lower_batch_size", "mixed_precision"),
-			useOf("wenet", "while decoding", "Decoding takes several utterances at a time (`--batch_size` in the recognize stage of run.sh), padded to the longest. Attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_batch_size"),
+			cutting(useOf("wenet", "while decoding", "Decoding takes several utterances at a time (`--batch_size` in the recognize stage of run.sh), padded to the longest. Attention rescoring makes a copy for each beam.", "", "wenet/examples/aishell/s0/run.sh", "lower_batch_size", "lower_context")),
 		},
 	}
 	// FunASR is ModelScope's, with Paraformer and SenseVoice.
@@ -197,7 +197,7 @@ var (
 		Cards: []cause.Card{
 			loadOf("seamless", "The large models have 2.3 billion parameters: 4.6 GB in 16 bit, twice that in 32 bit. The vocoder comes on top.", "A shorter recording: it failed while loading the model.", "seamless_communication/README.md", "half_precision", "use_smaller_model"),
 			trainOf("seamless", "It trains all weights of the chosen part, about 16 bytes per parameter. `--max_src_tokens` limits the batch on each GPU.", "", "seamless_communication/src/seamless_communication/cli/m4t/finetune/finetune.py", "lower_batch_size", "use_lora", "use_smaller_model"),
-			useOf("seamless", "on a recording", "The whole recording goes through the encoder at once, and attention grows with the square of its length. The models are made for sentences, up to about 30 seconds.", "", "seamless_communication/src/seamless_communication/cli/m4t/predict/README.md", "lower_context", "half_precision", "use_smaller_model"),
+			cutting(useOf("seamless", "on a recording", "The whole recording goes through the encoder at once, and attention grows with the square of its length. The models are made for sentences, up to about 30 seconds.", "", "seamless_communication/src/seamless_communication/cli/m4t/predict/README.md", "lower_context", "half_precision", "use_smaller_model")),
 		},
 	}
 )

@@ -38,7 +38,7 @@ var (
 				Cures:    fixes("lower_num_workers", "add_swap"), Sources: []string{"simpletransformers/simpletransformers/config/model_args.py"},
 			},
 			trainOf("simpletransformers", "Memory depends on `train_batch_size` (default 8) x `max_seq_length` (default 128). Evaluation during training uses `eval_batch_size`, 100 by default, so it can fail even if training fits.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("simpletransformers", "while predicting or evaluating", "`eval_batch_size` is 100 by default, twelve times the default `train_batch_size`.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context"),
+			titled("lower_context", "Shorten the texts", "what is cut off is not read", useOf("simpletransformers", "while predicting or evaluating", "`eval_batch_size` is 100 by default, twelve times the default `train_batch_size`.", "", "simpletransformers/simpletransformers/config/model_args.py", "lower_batch_size", "lower_context")),
 		},
 	}
 	// BERTopic clusters embedded documents.
@@ -106,7 +106,7 @@ var (
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			trainOf("flair", "A batch (default 32 in `train()`, 4 in `fine_tune()`) is padded to its longest text and processed at once, unless you set `mini_batch_chunk_size`. `embeddings_storage_mode=\"gpu\"` also keeps all embeddings on the GPU.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
-			useOf("flair", "while tagging", "By default it processes 32 sentences at a time, padded to the longest. One whole document passed as a single Sentence makes all of them that long.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"),
+			titled("lower_context", "Split long texts into sentences", "none for most uses", useOf("flair", "while tagging", "By default it processes 32 sentences at a time, padded to the longest. One whole document passed as a single Sentence makes all of them that long.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context")),
 		},
 	}
 	// SpaCy is explosion's; others use it.
@@ -119,7 +119,7 @@ var (
 			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
 			"lower_num_workers": step.Paste("python", "for doc in nlp.pipe(texts, n_process=1, batch_size=50): ...   # each process holds the model once more"),
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
-			"use_smaller_model": say("Use Use `en_core_web_sm` or `en_core_web_lg` instead of `en_core_web_trf`."),
+			"use_smaller_model": say("Use `en_core_web_sm` or `en_core_web_lg` instead of `en_core_web_trf`."),
 		},
 		Titles: map[string]string{"lower_num_workers": "Use one process", "lower_context": "Split long texts", "empty_cache": "Free finished texts (`memory_zone`)"},
 		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&trainer.DataAside},

@@ -211,7 +211,7 @@ var (
 		Remedies: ways("inference_mode", "lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperStep("vggt/step", "All images of a sequence attend to each other, and training keeps every layer's activations.", "", "vggt/vggt/models/aggregator.py", cause.Cure{Fix: "lower_batch_size", Title: "Lower the images per GPU", Kind: "text", Text: "In the training YAML, use fewer images per GPU and more accumulation steps.", Cost: "Slower."}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "bigger_gpu"}),
-			paperRun("vggt/run", cause.BatchTooLarge, "All images are processed at once, about 0.2 GB each in 16 bit without gradients. Gradients may be on by mistake: `with torch.no_grad() and torch.cuda.amp.autocast(...)`, as some examples have it, enters only autocast. That takes several times as much.",
+			paperRun("vggt/run", cause.BatchTooLarge, "All images are processed at once, about 0.2 GB each in 16 bit without gradients. Gradients may be on by mistake: `with torch.no_grad() and torch.cuda.amp.autocast(...)`, as in its README, enters only autocast. That takes several times as much.",
 				"", "vggt/README.md", own("inference_mode", "lower_batch_size", "cpu_offload")...),
 		},
 	}
