@@ -21,7 +21,7 @@ var (
 		Sources: program.Sources{"simpletransformers/simpletransformers/config/model_args.py": "train_batch_size eval_batch_size max_seq_length gradient_accumulation_steps process_count use_multiprocessing lazy_loading fp16"},
 		Proofs:  []string{"simpletransformers/"},
 		Steps: spelling{
-			"lower_batch_size":  step.Paste("python", "model_args.train_batch_size = 2              # default 8\nmodel_args.gradient_accumulation_steps = 4\nmodel_args.eval_batch_size = 8                # default 100"),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "model_args.train_batch_size = 2              # default 8\nmodel_args.gradient_accumulation_steps = 4\nmodel_args.eval_batch_size = 8                # default 100"}, step.Step{Kind: "python", Text: "model_args.eval_batch_size = 8   # default 100"}),
 			"lower_context":     step.Paste("python", "model_args.max_seq_length = 128   # the default; half of the present value if yours is lower"),
 			"mixed_precision":   step.Paste("python", "model_args.fp16 = True   # its default"),
 			"lower_num_workers": step.Paste("python", "model_args.use_multiprocessing = False\nmodel_args.use_multiprocessing_for_evaluation = False\nmodel_args.process_count = 1\nmodel_args.lazy_loading = True   # classification, language modeling, T5"),
@@ -96,7 +96,7 @@ var (
 		Sources: program.Sources{"flair/flair/trainers/trainer.py": "mini_batch_size mini_batch_chunk_size embeddings_storage_mode eval_batch_size"},
 		Proofs:  []string{"flair/trainers/", "flair/embeddings/", "flair/models/", "flair/nn/", "-packages/flair/"},
 		Steps: spelling{
-			"lower_batch_size":  step.Paste("python", "trainer.train(path, mini_batch_size=32, mini_batch_chunk_size=2, eval_batch_size=8)   # 2 at a time, the same result\ntagger.predict(sentences, mini_batch_size=4)   # using it; default 32"),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "trainer.train(path, mini_batch_size=32, mini_batch_chunk_size=2, eval_batch_size=8)   # 2 at a time, the same result"}, step.Step{Kind: "python", Text: "tagger.predict(sentences, mini_batch_size=4)   # default 32"}),
 			"lower_context":     step.Paste("python", "sentences = SegtokSentenceSplitter().split(text)   # sentences instead of whole texts\nembeddings = TransformerWordEmbeddings(name, allow_long_sentences=False)"),
 			"empty_cache":       step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\")   # \"gpu\" keeps all vectors on the GPU"),
 			"lower_num_workers": step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\", num_workers=0)   # \"cpu\", the default, keeps all vectors in RAM"),
@@ -106,7 +106,7 @@ var (
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			trainOf("flair", "A batch (default 32 in `train()`, 4 in `fine_tune()`) is padded to its longest text and processed at once, unless you set `mini_batch_chunk_size`. `embeddings_storage_mode=\"gpu\"` also keeps all embeddings on the GPU.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
-			titled("lower_context", "Split long texts into sentences", "none for most uses", useOf("flair", "while tagging", "By default it processes 32 sentences at a time, padded to the longest. One whole document passed as a single Sentence makes all of them that long.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context")),
+			titled("lower_batch_size", "Lower the batch size", "slower", titled("lower_context", "Split long texts into sentences", "none for most uses", useOf("flair", "while tagging", "By default it processes 32 sentences at a time, padded to the longest. One whole document passed as a single Sentence makes all of them that long.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"))),
 		},
 	}
 	// SpaCy is explosion's; others use it.
@@ -155,7 +155,7 @@ var (
 		Sources: program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES", "ColBERT/colbert/infra/config/settings.py": "bsize index_bsize nbits doc_maxlen accumsteps kmeans_niters gpus"},
 		Proofs:  []string{"colbert/indexing/", "colbert/modeling/", "colbert/infra/", "colbert/training/", "ragatouille/"},
 		Steps: spelling{
-			"lower_batch_size":  step.Paste("python", "config = ColBERTConfig(nbits=2, index_bsize=16, bsize=8, accumsteps=4)   # defaults 64 for indexing, 32 for training"),
+			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, bsize=8, accumsteps=4)   # bsize: 32 by default"}, step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, index_bsize=16)   # 64 by default"}),
 			"lower_context":     step.Paste("python", "config = ColBERTConfig(doc_maxlen=180)   # tokens of a passage; split longer ones"),
 			"cpu_offload":       say("Hide the GPU with `CUDA_VISIBLE_DEVICES=\"\"`. K-means and encoding then run on the CPU."),
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
