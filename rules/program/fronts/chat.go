@@ -93,7 +93,7 @@ var H2OGPT = program.Program{
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md", "https://github.com/h2oai/h2ogpt/issues/694"},
 	}, cause.Card{
-		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
+		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "h2oGPT loads more than the chat model: an embedding model, a score model, and speech models if they are on. Its FAQ advises turning these off when GPU memory is short.",
 		Cures: []cause.Cure{
 			apps.Cure("cpu_offload", "Turn off score and speech models, embed on the CPU", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores, no speech; slower indexing."),

@@ -122,8 +122,8 @@ var diffusionCards = []cause.Card{
 		Sources: append([]string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"}, diffusionSources...),
 	},
 	{
-		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
-		Cause: cause.ModelTooLarge, Weight: cause.Likely,
+		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory in the text encoder",
 		Means:    "The text encoder did not fit. In newer image models it is T5 or a language model of several GB, needed only once per prompt.",
 		Not:      "A smaller image: the text encoder does not change with it.",
