@@ -31,7 +31,7 @@ func spells(settings map[string]string) map[string]func(*ledger.Case) []step.Ste
 		out[fix] = func(c *ledger.Case) []step.Step {
 			if fix == "fewer_gpu_layers" && !ggml.LayersKnown(c) {
 				return []step.Step{
-					{Kind: "text", Text: "N: half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
+					{Kind: "text", Text: "N is half of the layers that are on the GPU now (see `offloaded N/M layers to GPU` in the load lines). If it runs, raise N step by step."},
 					{Kind: kind, Text: strings.ReplaceAll(text, "%d", "N")},
 				}
 			}
@@ -92,7 +92,7 @@ var LocalAI = app(program.Program{
 	"moe_cpu_offload":              "config options:\n  - n_cpu_moe:%d   # in the model's YAML",
 	"enable_flash_attention":       "config flash_attention: \"on\"   # in the model's YAML",
 	"quantize_kv_cache":            "config flash_attention: \"on\"   # in the model's YAML\ncache_type_k: q8_0\ncache_type_v: q8_0",
-	"balance_split":                "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the cards",
+	"balance_split":                "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the GPUs",
 	"use_mmap":                     "config mmap: true   # in the model's YAML",
 	"lower_gpu_memory_utilization": "config gpu_memory_utilization: 0.8   # in the model's YAML (vLLM backend)",
 	"raise_gpu_memory_utilization": "config gpu_memory_utilization: 0.95   # in the model's YAML (vLLM backend)",
@@ -106,15 +106,15 @@ var Jan = app(program.Program{
 	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
 	Proofs: []string{"[llamacpp-router stdout]", "[llamacpp-router stderr]", "[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
-	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",
-	"lower_context":          "ui Gear beside the model: Context Size: %d",
+	"fewer_gpu_layers":       "ui Gear icon next to the model: GPU Layers: %d",
+	"lower_context":          "ui Gear icon next to the model: Context Size: %d",
 	"lower_ubatch":           "ui Settings, Model Providers, Llama.cpp: uBatch Size %d",
 	"lower_batch_size":       "ui Settings, Model Providers, Llama.cpp: Batch Size %d",
 	"enable_flash_attention": "ui Settings, Model Providers, Llama.cpp: Flash Attention on",
 	"quantize_kv_cache":      "ui Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0",
 	"use_mmap":               "ui Settings, Model Providers, Llama.cpp: Disable mmap off",
 	"restart_session":        "ui Settings, Model Providers, Llama.cpp: Auto-Unload Old Models on; or stop the other model in System Monitor",
-	"select_gpu":             "ui Settings, Hardware: switch on the one card that shall be used",
+	"select_gpu":             "ui Settings, Hardware: switch on the one GPU that shall be used",
 	"upgrade_version":        "ui Settings, General: Check for Updates; then Settings, Model Providers, Llama.cpp: Version & Backend",
 })
 
@@ -138,7 +138,7 @@ var Llamafile = app(program.Program{
 	Hints:   []string{".llamafile"},
 	Sources: program.Sources{"llamafile/README.md": "--gpu"},
 }, map[string]string{
-	"fewer_gpu_layers":  "text Start it with `-ngl %d` (`-ngl 0` or `--gpu disable` leaves the card out).",
+	"fewer_gpu_layers":  "text Start it with `-ngl %d` (`-ngl 0` or `--gpu disable` leaves the GPU out).",
 	"lower_context":     "text Start it with `-c %d`.",
 	"lower_ubatch":      "text Start it with `-ub %d`.",
 	"lower_batch_size":  "text Start it with `-b %d`.",
@@ -155,13 +155,13 @@ var IkLlamaCpp = app(program.Program{
 	},
 }, map[string]string{
 	"fewer_gpu_layers":       "text Start it with `-ngl %d`; for mixtures of experts keep all layers and move experts instead (`-ncmoe`).",
-	"moe_cpu_offload":        "text Start it with `-ncmoe %d` (`--n-cpu-moe`): the experts of so many layers stay in system memory. `--fit` chooses them by itself.",
+	"moe_cpu_offload":        "text Start it with `-ncmoe %d` (`--n-cpu-moe`). The experts of that many layers then stay in RAM. `--fit` chooses the number automatically.",
 	"lower_context":          "text Start it with `-c %d`.",
-	"lower_ubatch":           "text Start it with `-ub %d`; for DeepSeek-like models `-amb 512` bounds the attention's part of the compute buffer too.",
+	"lower_ubatch":           "text Start it with `-ub %d`; for DeepSeek-like models `-amb 512` also limits attention's part of the compute buffer.",
 	"lower_batch_size":       "text Start it with `-b %d`.",
 	"enable_flash_attention": "text Start it with `-fa on`, and with `-mla 3` for DeepSeek-like models.",
 	"quantize_kv_cache":      "text Start it with `-ctk q8_0 -ctv q8_0` (`-ctk q8_0` alone with `-mla`).",
-	"balance_split":          "text Set `-ts` with one number for each card, smaller for the one that failed.",
+	"balance_split":          "text Set `-ts` with one number for each GPU, smaller for the one that failed.",
 	"upgrade_version":        "text `git pull` in ik_llama.cpp and build again.",
 })
 
@@ -177,7 +177,7 @@ var LlamaBox = app(program.Program{
 	"lower_batch_size":       "text Start it with `-b %d`.",
 	"enable_flash_attention": "text Start it with `--flash-attn`.",
 	"quantize_kv_cache":      "text Start it with `--flash-attn -ctk q8_0 -ctv q8_0`.",
-	"balance_split":          "text Set `-ts` with one number for each card, smaller for the one that failed.",
+	"balance_split":          "text Set `-ts` with one number for each GPU, smaller for the one that failed.",
 	"lower_parallel":         "text Start it with `--parallel 1`.",
 })
 
@@ -190,7 +190,7 @@ var Tabby = app(program.Program{
 }, map[string]string{
 	"fewer_gpu_layers":  "config [model.completion.local]   # in ~/.tabby/config.toml; the chat model has [model.chat.local]\nmodel_id = \"StarCoder-1B\"   # your own; leave --model out\nparallelism = 1\nnum_gpu_layers = %d",
 	"lower_context":     "config [model.completion.local]   # in ~/.tabby/config.toml\nmodel_id = \"StarCoder-1B\"   # your own; leave --model out\nparallelism = 1\ncontext_size = %d",
-	"lower_parallel":    "text Start `tabby serve` with `--parallelism 1`, the default; for models in ~/.tabby/config.toml set `parallelism = 1` there, where it is 4 unless set.",
+	"lower_parallel":    "text Start `tabby serve` with `--parallelism 1`, the default; for models in ~/.tabby/config.toml set `parallelism = 1` there (default 4).",
 	"use_lower_quant":   "text Tabby's registry has each model in one quantisation: choose a smaller model, such as StarCoder-1B or Qwen2.5-Coder-1.5B.",
 	"use_smaller_model": "text Choose a smaller model with `--model`; without `--chat-model` no second model is loaded.",
 	"upgrade_version":   "shell docker pull tabbyml/tabby",
@@ -204,7 +204,7 @@ var ChatGLMCpp = app(program.Program{
 }, map[string]string{
 	"lower_context":    "text Start it with lower `--max_length` and `--max_context_length`, for example 1024 and 512.",
 	"lower_batch_size": "text Start it with a lower `--max_context_length`, for example 512.",
-	"use_lower_quant":  "text Convert the model again at fewer bits: `python3 chatglm_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
+	"use_lower_quant":  "text Convert the model again to 4 bit: `python3 chatglm_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
 	"upgrade_version":  "shell pip install -U chatglm-cpp",
 })
 
@@ -215,7 +215,7 @@ var QwenCpp = app(program.Program{
 }, map[string]string{
 	"lower_context":    "text Start it with lower `--max_length` and `--max_context_length`, for example 1024 and 512.",
 	"lower_batch_size": "text Start it with a lower `--max_context_length`, for example 512.",
-	"use_lower_quant":  "text Convert the model again at fewer bits: `python3 qwen_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
+	"use_lower_quant":  "text Convert the model again to 4 bit: `python3 qwen_cpp/convert.py -i MODEL -t q4_0 -o model-q4.bin` (MODEL: the name or folder you converted before).",
 	"upgrade_version":  "text qwen.cpp is no longer developed: llama.cpp runs Qwen's GGUF files.",
 })
 

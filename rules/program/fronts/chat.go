@@ -45,11 +45,11 @@ var OpenWebUI = program.Program{
 	Cards: apps.Cards(
 		cause.Card{
 			ID: "open-webui/embedding", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-			Headline: "ran out of graphics memory in its own process, not in the chat model's",
-			Means:    "Open WebUI's own process ran out: it embeds documents and reranks hits with PyTorch on the card, and keeps what it once reserved. A chat model of Ollama on the same card leaves it less: `ollama ps` shows how much.",
+			Headline: "ran out of GPU memory in its own process, not in the chat model's",
+			Means:    "Open WebUI runs its own embedding and reranking models on the GPU to read your documents. They compete with the chat model: if Ollama uses the same GPU, `ollama ps` shows how much it takes.",
 			Cures: []cause.Cure{
-				apps.Cure("cpu_offload", "Move embeddings to Ollama or the CPU", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower indexing on the CPU."),
-				apps.Cure("lower_batch_size", "Lower Embedding Batch Size to 1", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Indexing takes longer."),
+				apps.Cure("cpu_offload", "Run embeddings on the CPU or in Ollama", "ui", "Use the image open-webui:main instead of :cuda; or Admin Panel, Settings, Documents: Embedding Model Engine Ollama (then index the documents again)", "Slower indexing on the CPU."),
+				apps.Cure("lower_batch_size", "Lower Embedding Batch Size to 1", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, and Reranking Model empty", "Indexing takes longer."),
 				apps.LookAtCard,
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/16873", "https://github.com/open-webui/open-webui/issues/12150", "https://github.com/open-webui/open-webui/issues/10577"},
@@ -57,9 +57,9 @@ var OpenWebUI = program.Program{
 		cause.Card{
 			ID: "open-webui/ram", Kinds: apps.OffRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
-			Means:    "Without a card, embedding and reranking models are in RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
+			Means:    "Without a GPU, Open WebUI keeps its embedding and reranking models in RAM (a reranker such as bge-reranker-v2-m3 takes about 2.5 GB). Large uploads come on top.",
 			Cures: []cause.Cure{
-				apps.Cure("use_smaller_model", "Turn off the reranker", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
+				apps.Cure("use_smaller_model", "Turn off the reranking model", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
 				apps.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "Less RAM for other programs."),
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/12150"},
@@ -83,18 +83,18 @@ var H2OGPT = program.Program{
 	Titles: map[string]string{"use_smaller_model": "Turn off score and speech models"},
 	Cards: apps.Cards(cause.Card{
 		ID: "h2ogpt/documents", Kinds: apps.OnCard, Said: []string{"--top_k_docs=-1"}, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "ran out of graphics memory beside prompts filled with documents",
-		Means:    "`--top_k_docs=-1` fills the model's context with as many pieces of your documents as it holds, for each request; with `--num_async` several requests do so at once. The KV cache and attention grow with that.",
+		Headline: "ran out of GPU memory; prompts are filled with documents",
+		Means:    "`--top_k_docs=-1` fills each prompt with as many document chunks as the model's context holds. The KV cache and attention grow with that, and `--num_async` above 1 runs several such prompts at once.",
 		Not:      "A shorter question: the documents fill the prompt.",
 		Cures: []cause.Cure{
-			apps.Cure("lower_context", "Put fewer pieces into the prompt", "config", "--top_k_docs=4 --num_async=1", "Summaries of long documents see less at a time."),
-			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality; in place of --load_8bit."),
+			apps.Cure("lower_context", "Put fewer document chunks into the prompt", "config", "--top_k_docs=4 --num_async=1", "Summaries of long documents see less at a time."),
+			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality; instead of --load_8bit."),
 			apps.Cure("cpu_offload", "Embed on the CPU", "config", "--embedding_gpu_id=cpu --score_model=None", "Slower indexing."),
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md", "https://github.com/h2oai/h2ogpt/issues/694"},
 	}, cause.Card{
-		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide turns them off for little memory.",
+		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Means: "h2oGPT loads more than the chat model: an embedding model, a score model, and speech models if they are on. Its FAQ advises turning these off when GPU memory is short.",
 		Cures: []cause.Cure{
 			apps.Cure("cpu_offload", "Turn off score and speech models, embed on the CPU", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores, no speech; slower indexing."),
 			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality."),
@@ -110,7 +110,7 @@ var PrivateGPT = program.Program{
 	Proofs: []string{"private_gpt/", "privateGPT.py"},
 	Like:   []*program.Program{&Chats},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"fewer_gpu_layers": step.Paste("config", "# private_gpt/components/llm/llm_component.py (0.x): -1 puts all layers on the card\nn_gpu_layers: 20"),
+		"fewer_gpu_layers": step.Paste("config", "# private_gpt/components/llm/llm_component.py (0.x): -1 puts all layers on the GPU\nn_gpu_layers: 20"),
 		"lower_context":    step.Paste("config", "# settings.yaml\nllm:\n  context_window: 3900"),
 		"lower_batch_size": step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
 		"lower_parallel":   step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
@@ -118,18 +118,18 @@ var PrivateGPT = program.Program{
 	Cards: apps.Cards(cause.Card{
 		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, apps.OnCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(apps.InRAM...) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Means: "PrivateGPT 0.x by default runs the chat model with llama-cpp-python in its own process, with all layers on the card, and the embedding model beside it.",
+		Means: "PrivateGPT 0.x runs the chat model with llama-cpp-python by default, with all layers on the GPU. The embedding model uses the same GPU.",
 		Cures: []cause.Cure{
-			apps.Cure("fewer_gpu_layers", "Lower `n_gpu_layers`", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then raise it until it fails.", "Slower."),
+			apps.Cure("fewer_gpu_layers", "Lower `n_gpu_layers`", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20. If that runs, raise it step by step.", "Slower."),
 			apps.Cure("cpu_offload", "Run the models with Ollama", "shell", "PGPT_PROFILES=ollama make run", "Another program to install; it splits layers by itself."),
 			apps.LookAtCard,
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/v0.6.2/private_gpt/components/llm/llm_component.py"},
 	}, cause.Card{
 		ID: "private-gpt/pool", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"privateGPT.py"},
-		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "ran over a memory pool of fixed size inside llama.cpp",
-		Means: "This first version of PrivateGPT uses llama-cpp-python, whose llama.cpp of 2023 set such pools by the model's size: a long prompt or a large batch can need more. Neither RAM nor GPU memory is short.",
-		Not:   "More RAM or fewer layers on the GPU: the pool keeps its size.",
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "overran a fixed-size memory pool inside llama.cpp",
+		Means: "Neither RAM nor GPU memory is short. This first version of PrivateGPT uses a llama.cpp of 2023 with memory pools of a fixed size, and a long prompt or a large batch can need more.",
+		Not:   "More RAM or fewer GPU layers: the pool keeps its size.",
 		Cures: []cause.Cure{
 			apps.Cure("lower_batch_size", "Lower the batch and the passages in `.env`", "config", "# .env; lower values if yours are these already\nMODEL_N_BATCH=8\nTARGET_SOURCE_CHUNKS=2", "Slower prompts, less of the documents for each answer."),
 			apps.Cure("upgrade_version", "Update llama-cpp-python", "shell", "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", "A new model file; LangChain may need an update too."),
@@ -150,10 +150,10 @@ var Khoj = program.Program{
 	},
 	Cards: apps.Cards(cause.Card{
 		ID: "khoj/embed", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "Khoj embeds and reranks your files with PyTorch on the card, if it sees one. Most often a large sync or another model on the same card is the reason.",
+		Means: "Khoj indexes and searches your files with PyTorch models on the GPU, if there is one. Most often a large sync, or another model on the same GPU, takes the memory.",
 		Cures: []cause.Cure{
 			apps.LookAtCard,
-			apps.Cure("cpu_offload", "Hide the card from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
+			apps.Cure("cpu_offload", "Hide the GPU from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
 			apps.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed again."),
 		},
 		Sources: []string{"https://github.com/khoj-ai/khoj/blob/master/src/khoj/processor/embeddings.py", "https://github.com/khoj-ai/khoj/blob/master/src/khoj/utils/helpers.py"},

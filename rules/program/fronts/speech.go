@@ -17,12 +17,12 @@ var Speech = program.Program{
 
 var speechCards = []cause.Card{{
 	ID: "ggml-speech/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(onGPU, above(1)),
-	Headline: "was refused {asked} in one piece on the card",
-	Means:    "A speech program on ggml asked the card for {asked} and was refused. The log shows neither the card's size nor what else is on it: a small card or an integrated GPU, other programs, or another run of the same program (tests that run in parallel) are all possible.",
+	Headline: "could not get {asked} of GPU memory",
+	Means:    "The log shows neither how much memory the GPU has nor what else uses it. It may be a small or integrated GPU, other programs, or another run of the same program (tests that run in parallel, for example).",
 	Cures: []cause.Cure{
-		does("close_other_apps", "See what is on the card, run one process at a time", "text", "`nvidia-smi` or the task manager, before and during a run. Tests that start the program: one after the other.", "free"),
-		does("use_smaller_model", "Use a smaller or quantised speech model", "text", "Whisper, for example: `small` or `medium` instead of `large`, or a file with q5 or q8 in its name.", "slightly more errors"),
-		does("cpu_offload", "Run it on the CPU or another card", "text", "With the program's own option for CPU or for another device (whisper.cpp: `--no-gpu`; Vulkan: `GGML_VK_VISIBLE_DEVICES=1` chooses the second card).", "slower"),
+		does("close_other_apps", "See what is on the GPU, run one process at a time", "text", "Watch Task Manager or `nvidia-smi` before and during a run. Run tests that start the program one after the other.", "free"),
+		does("use_smaller_model", "Use a smaller or quantised speech model", "text", "With Whisper: `small` or `medium` instead of `large`, or a file with q5 or q8 in its name.", "slightly more errors"),
+		does("cpu_offload", "Run it on the CPU or another GPU", "text", "Use the program's option for the CPU or another device (whisper.cpp: `--no-gpu`). With Vulkan, `GGML_VK_VISIBLE_DEVICES=1` selects the second GPU.", "slower"),
 	},
 	Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "whisper.cpp/examples/cli/cli.cpp"},
 }}

@@ -11,14 +11,14 @@ import (
 // leaves open.
 func fits(name, means, not, source string, cures ...string) cause.Card {
 	k := stepOf(name, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory[[ {in}]][[: it fills the {full} card by itself]]"
+	k.Headline = "ran out of GPU memory[[ {in}]][[: this run alone fills the {full} GPU]]"
 	return k
 }
 
 // puts is a card on putting the model on the card.
 func puts(name, means, not, source string, cures ...string) cause.Card {
 	k := loadOf(name, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory while it put the model on the card"
+	k.Headline = "ran out of GPU memory while loading the model"
 	return k
 }
 
@@ -31,19 +31,19 @@ var (
 		Proofs:  []string{"SimpleTuner", "simpletuner/", "text encoders from orbit", "(helpers.training."},
 		Sources: program.Sources{"SimpleTuner/documentation/OPTIONS.md": "--base_model_precision --quantize_via --gradient_checkpointing --train_batch_size --musubi_blocks_to_swap --ramtorch --enable_group_offload --offload_during_startup --resolution --optimizer"},
 		Steps: spelling{
-			"use_lower_quant":        say("`--base_model_precision=int8-quanto` with `--quantize_via=cpu`; `int4-quanto` for the smallest cards."),
-			"gradient_checkpointing": say("`--gradient_checkpointing=true`."),
-			"lowvram_mode":           say("`--musubi_blocks_to_swap=10` or more (models that have it), or `--ramtorch=true`: weights then wait in RAM. Not together with `--enable_group_offload`."),
-			"lower_batch_size":       say("`--train_batch_size=1`."),
-			"lower_resolution":       say("In multidatabackend.json: `resolution` 768 or 512, then delete the caches of VAE outputs."),
-			"optimizer_8bit":         say("`--optimizer=bnb-adamw8bit`, or `optimi-lion` with bf16 weights."),
-			"lower_num_workers":      say("`--offload_during_startup=true`: text encoder and VAE are then on the card in turn while data is cached."),
+			"use_lower_quant":        say("Use `--base_model_precision=int8-quanto` with `--quantize_via=cpu`; for the smallest GPUs `int4-quanto`."),
+			"gradient_checkpointing": say("Use `--gradient_checkpointing=true`."),
+			"lowvram_mode":           say("Use `--musubi_blocks_to_swap=10` or more (models that support it), or `--ramtorch=true`. Weights then wait in RAM. Do not combine with `--enable_group_offload`."),
+			"lower_batch_size":       say("Use `--train_batch_size=1`."),
+			"lower_resolution":       say("In multidatabackend.json set `resolution` to 768 or 512. Then delete the cached VAE outputs."),
+			"optimizer_8bit":         say("Use `--optimizer=bnb-adamw8bit`, or `optimi-lion` with bf16 weights."),
+			"lower_num_workers":      say("Use `--offload_during_startup=true`. Text encoder and VAE then take turns on the GPU while data is cached."),
 		},
 		Titles: map[string]string{"lower_num_workers": "One model at a time while data is cached"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			puts("simpletuner", "Weights go to the card at 16 bit before they are quantised, unless `--quantize_via=cpu` does that in RAM; while data is cached, text encoder and VAE are there as well.", "A smaller batch or resolution: the model is loaded first.", "SimpleTuner/documentation/OPTIONS.md", "use_lower_quant", "lower_num_workers", "lowvram_mode"),
-			fits("simpletuner", "The frozen base model is most of what fills a card: 24 GB for Flux at 16 bit, half of that at int8. Without gradient checkpointing every layer's activations come on top.", "`--gradient_accumulation_steps`: it saves nothing for a batch of 1.", "SimpleTuner/documentation/OPTIONS.md", "gradient_checkpointing", "use_lower_quant", "lowvram_mode"),
+			puts("simpletuner", "Weights go to the GPU in 16 bit before they are quantised, unless `--quantize_via=cpu` does that in RAM. While data is cached, the text encoder and VAE are on the GPU too.", "A smaller batch or resolution: the model is loaded first.", "SimpleTuner/documentation/OPTIONS.md", "use_lower_quant", "lower_num_workers", "lowvram_mode"),
+			fits("simpletuner", "The frozen base model takes most of the memory: 24 GB for Flux in 16 bit, half of that in int8. Without gradient checkpointing, the activations of every layer come on top.", "`--gradient_accumulation_steps`: it saves nothing for a batch of 1.", "SimpleTuner/documentation/OPTIONS.md", "gradient_checkpointing", "use_lower_quant", "lowvram_mode"),
 		},
 	}
 	// DiffusionPipe is tdrussell's pipeline-parallel trainer on DeepSpeed.
@@ -61,15 +61,15 @@ var (
 			"use_lower_quant":        config("[model]\ntransformer_dtype = 'float8'   # LoRA"),
 			"lower_batch_size":       config("micro_batch_size_per_gpu = 1\ngradient_accumulation_steps = 4"),
 			"lower_resolution":       say("In dataset.toml: `resolutions = [512]`, and for video a smaller entry in `frame_buckets`."),
-			"shard_training":         say("`pipeline_stages = 2` for every two cards: each card then holds half of the layers."),
+			"shard_training":         say("Use `pipeline_stages = 2` on two GPUs: each then holds half of the layers."),
 			"optimizer_8bit":         config("[optimizer]\ntype = 'AdamW8bitKahan'"),
 		},
-		Titles: map[string]string{"lowvram_mode": "Swap blocks to RAM (`blocks_to_swap`)", "gradient_checkpointing": "Keep the checkpoints in RAM (`activation_checkpointing = 'unsloth'`)"},
+		Titles: map[string]string{"lowvram_mode": "Swap blocks to RAM (`blocks_to_swap`)", "gradient_checkpointing": "Keep activation checkpoints in RAM (`activation_checkpointing = 'unsloth'`)"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			ram.Unloading("diffusion-pipe/unloading", cause.Cure{Fix: "lowvram_mode", Title: "Swap fewer blocks, at 8 bit", Told: "A lower `blocks_to_swap`, as far as the card allows; float8 halves what each block takes:", Kind: "config", Text: "blocks_to_swap = 10   # lower than now\n[model]\ntransformer_dtype = 'float8'", Cost: "More VRAM; hardly any quality."}),
-			puts("diffusion-pipe", "The transformer's weights go to the cards as `transformer_dtype` says: 28 GB for Wan 14B at 16 bit, half of that at float8. `pipeline_stages` divides them among cards.", "A smaller batch or resolution: the model is loaded first.", "diffusion-pipe/docs/supported_models.md", "use_lower_quant", "lowvram_mode", "shard_training"),
-			fits("diffusion-pipe", "The largest bucket decides, resolution times frames, so it can fail when the first batch of that bucket comes.", "", "diffusion-pipe/README.md", "lowvram_mode", "gradient_checkpointing", "lower_resolution"),
+			ram.Unloading("diffusion-pipe/unloading", cause.Cure{Fix: "lowvram_mode", Title: "Swap fewer blocks, in 8 bit", Told: "Lower `blocks_to_swap` as far as the GPU allows. float8 halves each block:", Kind: "config", Text: "blocks_to_swap = 10   # lower than now\n[model]\ntransformer_dtype = 'float8'", Cost: "More VRAM; hardly any quality."}),
+			puts("diffusion-pipe", "The transformer's weights are loaded in `transformer_dtype`: 28 GB for Wan 14B in 16 bit, half of that in float8. `pipeline_stages` divides them among several GPUs.", "A smaller batch or resolution: the model is loaded first.", "diffusion-pipe/docs/supported_models.md", "use_lower_quant", "lowvram_mode", "shard_training"),
+			fits("diffusion-pipe", "The largest bucket (resolution times frames) needs the most memory, so training can run for a while and then fail on the first batch of that bucket.", "", "diffusion-pipe/README.md", "lowvram_mode", "gradient_checkpointing", "lower_resolution"),
 		},
 	}
 	// FluxGym is a page over kohya's scripts.
@@ -78,13 +78,13 @@ var (
 		Proofs:  []string{"fluxgym/", "fluxgym.git/sd-scripts/", "fluxgym.git/app.py", "fluxgym.git/env/"},
 		Sources: program.Sources{"fluxgym/app.py": "VRAM --split_mode"},
 		Steps: spelling{
-			"lowvram_mode":     say("In its page: VRAM 12G (it trains the single blocks alone, in two halves: `--split_mode`), or 16G."),
-			"lower_resolution": say("In its page: Resize dataset images 512."),
-			"use_lower_quant":  say("It loads Flux at fp8 already; Advanced options: tick `fp8_base` if it is not."),
+			"lowvram_mode":     say("In its page choose VRAM 16G, or 12G, which trains only the single blocks (`--split_mode`)."),
+			"lower_resolution": say("In its page set Resize dataset images to 512."),
+			"use_lower_quant":  say("It loads Flux in fp8 already. If not, tick `fp8_base` in Advanced options."),
 		},
-		Titles: map[string]string{"lowvram_mode": "Choose the VRAM entry of a smaller card"},
+		Titles: map[string]string{"lowvram_mode": "Choose a smaller VRAM setting"},
 		Like:   []*program.Program{&trainer.Pictures},
-		Cards: []cause.Card{fits("fluxgym", "The VRAM entry chooses the optimizer and how much is trained: 20G AdamW 8 bit, 16G Adafactor, 12G the single blocks alone. Windows and a browser take 1 to 2 GB of the card, so take the entry below it.",
+		Cards: []cause.Card{fits("fluxgym", "The VRAM setting selects the optimizer and how much is trained: 20G uses 8-bit AdamW, 16G Adafactor, 12G trains only the single blocks. Windows and a browser take 1 to 2 GB, so choose the setting below your GPU's size.",
 			"", "fluxgym/app.py", "lowvram_mode", "lower_resolution")},
 	}
 	// DiffSynth is ModelScope's studio, with training scripts of its own.
@@ -93,17 +93,17 @@ var (
 		Proofs:  []string{"diffsynth/", "DiffSynth-Studio"},
 		Sources: program.Sources{"DiffSynth-Studio/diffsynth/diffusion/parsers.py": "--max_pixels --use_gradient_checkpointing_offload --fp8_models --offload_models --height --width", "DiffSynth-Studio/README.md": "vram_limit vram_config"},
 		Steps: spelling{
-			"gradient_checkpointing": say("Add `--use_gradient_checkpointing_offload` to your command: the checkpoints then wait in RAM."),
-			"use_lower_quant":        say("Training: `--fp8_models PATH` for the frozen ones, `--offload_models` for those that only prepare the data."),
-			"lower_resolution":       say("`--max_pixels 262144` (1048576 by default), or a smaller `--height` and `--width`; in video fewer frames."),
-			"lowvram_mode":           say("In use: pass `**vram_config` with offload_device \"cpu\" to each ModelConfig, and `vram_limit=` some GB below the card's size to the pipeline, as its README shows."),
-			"vae_tiling":             say("`tiled=True` in the call of the pipeline."),
+			"gradient_checkpointing": say("Add `--use_gradient_checkpointing_offload` to your command. The checkpoints then wait in RAM."),
+			"use_lower_quant":        say("Training: `--fp8_models PATH` for frozen models, `--offload_models` for models that only prepare the data."),
+			"lower_resolution":       say("Use `--max_pixels 262144` (1048576 by default), or a smaller `--height` and `--width`; in video fewer frames."),
+			"lowvram_mode":           say("Pass `**vram_config` with offload_device \"cpu\" to each ModelConfig. Pass `vram_limit=` to the pipeline, a few GB below the GPU's size. Its README has an example."),
+			"vae_tiling":             say("Use `tiled=True` in the call of the pipeline."),
 		},
 		Titles: map[string]string{"lowvram_mode": "Turn on its memory management (`vram_limit`)"},
 		Like:   []*program.Program{&trainer.Pictures},
 		Cards: []cause.Card{
-			trainOf("diffsynth", "The frozen model and the activations of one picture or clip fill the card; `--max_pixels` bounds a frame.", "", "DiffSynth-Studio/diffsynth/diffusion/parsers.py", "gradient_checkpointing", "lower_resolution", "use_lower_quant"),
-			useOf("diffsynth", "while it made a picture or clip", "Unless told otherwise all models of the pipeline are on the card together. With `vram_limit` they stay in RAM or on disk and pass through.", "Fewer steps: each needs the same.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution"),
+			trainOf("diffsynth", "The frozen model and the activations of one picture or clip fill the GPU. `--max_pixels` limits the size of a frame.", "", "DiffSynth-Studio/diffsynth/diffusion/parsers.py", "gradient_checkpointing", "lower_resolution", "use_lower_quant"),
+			titled("lower_resolution", "Make a smaller picture, or fewer frames", "detail", useOf("diffsynth", "while making a picture or clip", "By default all models of the pipeline are on the GPU at the same time. With `vram_limit` they stay in RAM or on disk until needed.", "Fewer steps: each step needs the same memory.", "DiffSynth-Studio/README.md", "lowvram_mode", "vae_tiling", "lower_resolution")),
 		},
 	}
 	// Ludwig is set up by a file.
@@ -120,8 +120,8 @@ var (
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("ludwig", "Without `quantization` the weights take 2 to 4 bytes a parameter; without an `adapter` gradients and optimizer come on top.", "`batch_size`: the model is loaded first.", "ludwig/ludwig/schema/llms/quantization.py", "load_in_4bit", "use_smaller_model"),
-			stepOf("ludwig", "With `batch_size: auto` Ludwig looks for the largest that runs, on samples that can be shorter than the longest; set a number instead. Samples are as long as their features allow unless `global_max_sequence_length` bounds them.", "", "ludwig/ludwig/schema/trainer.py", "lower_batch_size", "lower_context", "load_in_4bit"),
+			loadOf("ludwig", "Without `quantization` the weights take 2 to 4 bytes per parameter. Without an `adapter`, gradients and optimizer state come on top.", "`batch_size`: the model is loaded first.", "ludwig/ludwig/schema/llms/quantization.py", "load_in_4bit", "use_smaller_model"),
+			stepOf("ludwig", "With `batch_size: auto` Ludwig searches for the largest batch that runs, which can be too large for longer samples; set a number instead. `global_max_sequence_length` limits the length of samples.", "", "ludwig/ludwig/schema/trainer.py", "lower_batch_size", "lower_context", "load_in_4bit"),
 		},
 	}
 	// SecondMe trains a small model on one's own notes, from a page.
@@ -131,12 +131,12 @@ var (
 		Units:   []string{"second-me-backend"},
 		Sources: program.Sources{"Second-Me/lpm_kernel/L2/train.py": "model"},
 		Steps: spelling{
-			"use_smaller_model": say("In its page, before training: a smaller Base Model, Qwen2.5-0.5B-Instruct, then 1.5B."),
-			"lower_parallel":    say("Concurrency threads 1 in the training parameters."),
+			"use_smaller_model": say("Before training, choose a smaller Base Model in its page: Qwen2.5-0.5B-Instruct first, then 1.5B."),
+			"lower_parallel":    say("Set Concurrency threads to 1 in the training parameters."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Choose a smaller base model"}, Costs: map[string]string{"use_smaller_model": "Plainer answers."},
 		Like: []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{while(stepOf("second-me", "It trains a LoRA on the chosen Qwen2.5 with gradient checkpointing, so the base model decides: its 16-bit weights take 2 GB for each billion parameters, and its large vocabulary comes on top in each step.",
-			"", "Second-Me/lpm_kernel/L2/train.py", "use_smaller_model", "close_other_apps"), "while it trained your model")},
+		Cards: []cause.Card{while(stepOf("second-me", "It trains a LoRA on the Qwen2.5 model that you chose. Its 16-bit weights take 2 GB per billion parameters, and each step needs more for its large vocabulary.",
+			"", "Second-Me/lpm_kernel/L2/train.py", "use_smaller_model", "close_other_apps"), "while training your model")},
 	}
 )

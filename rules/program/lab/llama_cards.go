@@ -57,7 +57,7 @@ func llamaFigures(c *ledger.Case) map[string]string {
 		out["twin"] = "Code Llama's 34B (four files) has the same matrix and takes 15.7 GiB on each of four."
 	}
 	if m.ranks > 1 {
-		out["parts"], out["whole"] = fmt.Sprintf("on each of %d cards, one for each of its files", m.ranks), "made whole before a rank keeps its part"
+		out["parts"], out["whole"] = fmt.Sprintf("on each of %d GPUs, one per checkpoint file", m.ranks), "made whole before a rank keeps its part"
 	}
 	return out
 }
@@ -66,26 +66,26 @@ func llamaFigures(c *ledger.Case) map[string]string {
 func grouped(n int64) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 var (
-	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "About {four} in all, which llama.cpp and Ollama (a Q4_K_M file) spread over the cards that are there, or Transformers with bitsandbytes and `device_map=\"auto\"`. This code has 16 bit only.", Cost: "slight loss of quality"}
-	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "By the size of the weights on a card: 7B 12.6 GiB on one, 13B 12.1 on each of two (`--nproc_per_node 2`), 8B 15 on one.", Cost: "quality"}
-	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use cards with more memory", Told: "As many as now; weights, KV cache and 1 to 2 GiB to work in must fit on each.", Cost: "other hardware"}
-	llamaMeans     = "{asked} is one feed-forward matrix of the {llama} model, {ffn} x {dim} at 16 bit[[, {whole}]]: the model was still being built. At 16 bit its weights take {each}[[ {parts}]].[[ {twin}]]"
+	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "Use Ollama or llama.cpp with a Q4_K_M file (about {four} in all), or Transformers with bitsandbytes and `device_map=\"auto\"`. Meta's code runs 16 bit only.", Cost: "slight loss of quality"}
+	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "Weights per GPU: 7B 12.6 GiB on one GPU, 8B 15 GiB on one, 13B 12.1 GiB on each of two (`--nproc_per_node 2`).", Cost: "quality"}
+	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use GPUs with more memory", Told: "The same number. Weights, KV cache and 1 to 2 GiB of working memory must fit on each.", Cost: "other hardware"}
+	llamaMeans     = "It failed while building the model: {asked} is one of the {llama} model's matrices, {ffn} x {dim} in 16 bit[[, {whole}]]. In 16 bit the weights take {each}[[ {parts}]].[[ {twin}]]"
 
 	llamaTooLarge = cause.Card{
 		ID: "meta-llama/too-large", Kinds: cardFull, If: llamaExceeds, Figures: llamaFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "cannot hold the {llama} model: {each} of weights for a card of {total}",
+		Headline: "cannot fit the {llama} model: {each} of weights, but the GPU has {total}",
 		Means:    llamaMeans,
-		Not:      "`--max_seq_len`, `--max_batch_size`, allocator settings: the weights alone do not fit.",
+		Not:      "`--max_seq_len`, `--max_batch_size` or allocator settings: the weights alone do not fit.",
 		Cures:    []cause.Cure{llamaElsewhere, llamaSmaller, llamaBigger},
 		Sources:  []string{"llama/llama/model.py", "fairscale/fairscale/nn/model_parallel/layers.py"},
 	}
 	llamaMatrix = cause.Card{
 		ID: "meta-llama/matrix", Kinds: cardFull, If: llamaBuilds, Figures: llamaFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while it built the {llama} model",
-		Means:    llamaMeans + " The KV cache of `max_batch_size` x `max_seq_len` is made with each layer.",
-		Not:      "A shorter prompt: the KV cache is allocated before.",
+		Headline: "ran out of GPU memory while building the {llama} model",
+		Means:    llamaMeans + " Each layer also reserves its KV cache for `max_batch_size` x `max_seq_len` tokens.",
+		Not:      "A shorter prompt: the KV cache is reserved at the start.",
 		Cures:    append(fixes("lower_context"), llamaElsewhere, llamaSmaller),
 		Sources:  []string{"llama/llama/model.py", "fairscale/fairscale/nn/model_parallel/layers.py"},
 	}

@@ -21,12 +21,12 @@ var GemmaTuner = program.Program{
 	Like: []*program.Program{&trainer.LanguageModels},
 	Cards: []cause.Card{{
 		ID: "gemma-tuner/limit", Kinds: []fact.Kind{fact.MPSAlloc}, Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: ratio,
-		Headline: "reached the limit that it sets on this Mac[[, {limit}]]",
-		Means:    "It allows PyTorch 0.8 of what macOS recommends for graphics.[[ That would be {whole} here.]] It takes a `PYTORCH_MPS_HIGH_WATERMARK_RATIO` between 0 and 1 only and puts 0.8 in place of any other, so the 0.0 of the message changes nothing. Weights, a step's activations and optimizer state must fit below the limit.",
+		Headline: "reached its own memory limit on this Mac[[, {limit}]]",
+		Means:    "The tuner lets PyTorch use 0.8 of the memory that macOS recommends for the GPU[[ ({whole} here)]]. Weights, activations and optimizer state must fit below that. The 0.0 that PyTorch's message suggests has no effect: the tuner replaces values outside 0 to 1 with 0.8.",
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0`: the program replaces it.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Make a step as small as it gets", Told: "In the profile of `config/config.ini`:", Kind: "config", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8\ngradient_checkpointing = true\nmax_seq_length = 512", Cost: "slower; long samples are cut"},
-			{Fix: "use_smaller_model", Title: "Or tune the smaller Gemma", Told: "`gemma-3n-e2b-it` or `gemma-4-e2b-it` instead of the e4b one.", Cost: "some quality"},
+			{Fix: "lower_batch_size", Title: "Make each training step as small as possible", Told: "In your profile in `config/config.ini`:", Kind: "config", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8\ngradient_checkpointing = true\nmax_seq_length = 512", Cost: "slower; long samples are cut"},
+			{Fix: "use_smaller_model", Title: "Or tune the smaller Gemma", Told: "Use `gemma-3n-e2b-it` or `gemma-4-e2b-it` instead of the e4b model.", Cost: "some quality"},
 			{Fix: "raise_watermark", Title: "If little is missing: raise the limit[[ to {most}]]", Told: "Close browsers and other large programs first.", Kind: "shell", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.95", Cost: "the Mac may swap"},
 		},
 		Sources: []string{"gemma-tuner-multimodal/gemma_tuner/core/bootstrap.py", "gemma-tuner-multimodal/config/config.ini.example"},

@@ -44,7 +44,7 @@ func phaseFigures(c *ledger.Case) map[string]string {
 	if c.Training() {
 		out["in"] = "in a training step"
 		if len(ledger.Trace(c)) == 0 && c.Signal("many_steps") == nil {
-			out["in"] = "in training, or before its first step"
+			out["in"] = "while training or setting it up"
 		}
 	}
 	return out
@@ -82,8 +82,8 @@ func stepped(c *ledger.Case) bool {
 
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
-	Fix: "kill_stale_process", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
-	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, an earlier run, a notebook or another user holds it; if not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Fix: "kill_stale_process", Title: "See what else is on the GPU", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
+	Told: "Look before you start the program. If the GPU is nearly full, an earlier run, a notebook or another user holds it. If not, use the other fixes.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // phaseCard is what a program has to say of one phase. The program's own proof
@@ -97,7 +97,7 @@ func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) 
 
 // stepOf is a step of a program that trains, or what its log leaves open.
 func stepOf(program, means, not, source string, cures ...string) cause.Card {
-	return phaseCard(program+"/train", "ran out of memory[[ {in}]][[: it fills the {full} card by itself]]", means, not, source,
+	return phaseCard(program+"/train", "ran out of GPU memory[[ {in}]][[: this run alone fills the {full} GPU]]", means, not, source,
 		func(c *ledger.Case) bool {
 			return stepped(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
 		}, fixes(cures...))
@@ -113,7 +113,7 @@ func trainOf(program, means, not, source string, cures ...string) cause.Card {
 
 // useOf is a program at work that does not train.
 func useOf(program, while, means, not, source string, cures ...string) cause.Card {
-	k := phaseCard(program+"/use", "ran out of memory[[ {while}]]", means, not, source,
+	k := phaseCard(program+"/use", "ran out of GPU memory[[ {while}]]", means, not, source,
 		func(c *ledger.Case) bool {
 			return ours(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
 		}, fixes(cures...))
@@ -129,16 +129,31 @@ func useOf(program, while, means, not, source string, cures ...string) cause.Car
 
 // while says what a program was doing, where its card's words prove that.
 func while(k cause.Card, doing string) cause.Card {
-	k.Headline = "ran out of memory " + doing
+	k.Headline = "ran out of GPU memory " + doing
 	return k
 }
 
 // loadOf is a program whose model found no room.
 func loadOf(program, means, not, source string, cures ...string) cause.Card {
-	k := phaseCard(program+"/weights", "ran out of memory while it loaded the model", means, not, source,
+	k := phaseCard(program+"/weights", "ran out of GPU memory while loading the model", means, not, source,
 		func(c *ledger.Case) bool { return ours(c) && c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k
+}
+
+// titled names a fix of a card otherwise than its program does for training.
+func titled(fix, title, cost string, k cause.Card) cause.Card {
+	for i := range k.Cures {
+		if k.Cures[i].Fix == fix {
+			k.Cures[i].Title, k.Cures[i].Cost = title, cost
+		}
+	}
+	return k
+}
+
+// cutting is a card on recordings that are only listened to.
+func cutting(k cause.Card) cause.Card {
+	return titled("lower_context", "Cut long recordings into parts", "parts to join", k)
 }
 
 // saying narrows a card to logs in which one of the words stands near the

@@ -25,27 +25,27 @@ var (
 		},
 		Proofs: []string{"llava/train/", "llava/model/", "llava/serve/", "llava/eval/", "LLaVA/llava", "llava_trainer.py"},
 		Steps: spelling{
-			"lower_batch_size":       say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16` (the scripts have 16 and 1, for cards of 80 GB)."),
-			"lower_context":          say("`--model_max_length 1024`; an image takes 576 tokens of it in 1.5."),
-			"lower_resolution":       say("`--image_aspect_ratio pad`: `anyres` of 1.6 cuts an image into up to five tiles, 2,880 tokens."),
-			"gradient_checkpointing": say("`--gradient_checkpointing True`, as in its scripts."),
-			"use_lora":               say("scripts/v1_5/finetune_lora.sh; add `--bits 4` for QLoRA (then with zero2.json)."),
-			"shard_training":         say("`--deepspeed ./scripts/zero3.json` over all cards."),
-			"offload_optimizer":      say("`--deepspeed ./scripts/zero3_offload.json`: slower, with RAM in place of the card."),
-			"load_in_4bit":           say("`--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
-			"load_in_8bit":           say("`--load-8bit` in the same places."),
-			"multi_gpu":              say("Make several cards visible (`CUDA_VISIBLE_DEVICES=0,1`): it spreads the model over them by itself."),
+			"lower_batch_size":       say("Use `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` (the scripts use 16 and 1, for 80 GB GPUs)."),
+			"lower_context":          say("Use `--model_max_length 1024`. In version 1.5 an image takes 576 of these tokens."),
+			"lower_resolution":       say("Use `--image_aspect_ratio pad`. `anyres` (version 1.6) cuts an image into up to five tiles, 2,880 tokens."),
+			"gradient_checkpointing": say("Use `--gradient_checkpointing True`, as in its scripts."),
+			"use_lora":               say("Use scripts/v1_5/finetune_lora.sh. For QLoRA add `--bits 4` (with zero2.json)."),
+			"shard_training":         say("Use `--deepspeed ./scripts/zero3.json` over all GPUs."),
+			"offload_optimizer":      say("Use `--deepspeed ./scripts/zero3_offload.json`. It uses RAM instead, and is slower."),
+			"load_in_4bit":           say("Use `--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
+			"load_in_8bit":           say("Use `--load-8bit` in the same places."),
+			"multi_gpu":              say("Make several GPUs visible (`CUDA_VISIBLE_DEVICES=0,1`). It spreads the model over them automatically."),
 		},
 		Like: []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			tuning.Resized("llava"), loadOf("llava", "7B takes 14 GB at 16 bit beside the vision encoder, below 8 GB with `--load-4bit`; 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			tuning.Resized("llava"), loadOf("llava", "The 7B model takes 14 GB in 16 bit plus the vision encoder, and under 8 GB with `--load-4bit`. 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
 				ID: "llava/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-				Headline: "ran out of memory in a training step",
-				Means:    "The scripts are made for 8 cards of 80 GB with 16 samples on each. An image is 576 tokens (2,880 with `anyres`) beside the text, and full finetuning takes 16 bytes a parameter, sharded with ZeRO-3 only.",
+				Headline: "ran out of GPU memory in a training step",
+				Means:    "The scripts are made for 8 GPUs with 80 GB each and 16 samples on each GPU. An image adds 576 tokens to the text (2,880 with `anyres`). Full finetuning takes 16 bytes per parameter, split over the GPUs only with ZeRO-3.",
 				Cures:    fixes("lower_batch_size", "use_lora", "offload_optimizer"), Sources: []string{"LLaVA/README.md"},
 			},
-			useOf("llava", "while it answered", "The weights of 7B take 14 GB at 16 bit. An image is 576 tokens (2,880 with `anyres` in 1.6), and every image and turn of a conversation stays in the KV cache.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
+			useOf("llava", "while answering", "The 7B weights take 14 GB in 16 bit. An image adds 576 tokens (up to 2,880 in 1.6), and every image and turn of a conversation stays in the KV cache.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// InternVL is OpenGVLab's, and its code on Hugging Face.
@@ -56,25 +56,25 @@ var (
 		Steps: spelling{
 			"lower_batch_size":       fewerPictures,
 			"lower_resolution":       inTiles,
-			"lower_context":          say("`--max_seq_length 4096` (8192 in the 2.5 scripts): what is longer is cut, with `--max_dynamic_patch` to match."),
-			"gradient_checkpointing": say("`--grad_checkpoint True`, as in its scripts."),
-			"use_lora":               say("The `_finetune_lora.sh` script: `--use_llm_lora 16 --freeze_llm True --freeze_backbone True`."),
-			"shard_training":         say("`--deepspeed zero_stage3_config.json` in place of zero_stage1_config.json, which shares the optimizer alone."),
+			"lower_context":          say("Use `--max_seq_length 4096` (8192 in the 2.5 scripts), and lower `--max_dynamic_patch` to match. Longer samples are cut."),
+			"gradient_checkpointing": say("Use `--grad_checkpoint True`, as in its scripts."),
+			"use_lora":               say("Use the `_finetune_lora.sh` script: `--use_llm_lora 16 --freeze_llm True --freeze_backbone True`."),
+			"shard_training":         say("Use `--deepspeed zero_stage3_config.json` instead of zero_stage1_config.json, which splits only the optimizer."),
 			"load_in_8bit":           step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, load_in_8bit=True, trust_remote_code=True).eval()"),
 			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
 		},
 		Titles: map[string]string{"lower_resolution": "Use fewer tiles per image"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("internvl", "Weights take 2 GB a billion parameters at 16 bit (8B: 16 GB), half of that with load_in_8bit.", "", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
+			loadOf("internvl", "The weights take 2 GB per billion parameters in 16 bit (8B: 16 GB), half of that with `load_in_8bit`.", "", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
 			{
 				ID: "internvl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-				Headline: "ran out of memory in a training step",
-				Means:    "An image is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each, and all tiles of a batch go through the vision encoder at once. ZeRO-1, the scripts' default, keeps all weights and gradients on each card.",
-				Not:      "More cards with ZeRO-1: each holds all weights and gradients.",
+				Headline: "ran out of GPU memory in a training step",
+				Means:    "Each image is cut into up to `max_dynamic_patch` tiles of 448 x 448 (6 in the scripts), 256 tokens each. All tiles of a batch go through the vision encoder at once. ZeRO-1, the scripts' default, keeps all weights and gradients on each GPU.",
+				Not:      "More GPUs with ZeRO-1: each holds all weights and gradients.",
 				Cures:    fixes("lower_resolution", "lower_batch_size", "shard_training"), Sources: []string{"InternVL/internvl_chat/shell/internvl2.5/2nd_finetune/internvl2_5_8b_dynamic_res_2nd_finetune_lora.sh"},
 			},
-			useOf("internvl", "while it read images", "Each image is cut into up to 12 tiles of 448 x 448 and an overview, 256 tokens a tile, and every frame of a video counts as an image. All tiles go through the vision encoder at once.", "", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
+			useOf("internvl", "while reading images", "By default each image is cut into up to 12 tiles of 448 x 448 plus an overview, 256 tokens each. Every video frame counts as an image. All tiles go through the vision encoder at once.", "", "InternVL/README.md", "lower_resolution", "load_in_8bit", "multi_gpu"),
 		},
 	}
 	// QwenVL are the scripts and utilities of Qwen2-VL to Qwen3-VL.
@@ -88,26 +88,26 @@ var (
 		Proofs: []string{"qwen_vl_utils/", "qwenvl/train/", "qwenvl/data/", "qwen-vl-finetune/", "Qwen2.5-VL/", "Qwen3-VL/", "Qwen2-VL/"},
 		Beside: map[string][]string{"Qwen2.5-VL/": repoOfQwenVL, "Qwen3-VL/": repoOfQwenVL, "Qwen2-VL/": repoOfQwenVL}, // folders of models are called so, too
 		Steps: spelling{
-			"lower_batch_size":    say("`--per_device_train_batch_size 1 --gradient_accumulation_steps 16`; with `--data_flatten True` a batch is one long sequence."),
+			"lower_batch_size":    say("Use `--per_device_train_batch_size 1 --gradient_accumulation_steps 16`. With `--data_flatten True` a batch is one long sequence."),
 			"lower_resolution":    fewerPixels,
-			"lower_context":       say("`--model_max_length 4096`."),
-			"use_lora":            say("`--lora_enable True --lora_r 8`; or leave parts frozen: `--tune_mm_vision False`."),
-			"shard_training":      say("`--deepspeed ./scripts/zero3.json` over all cards (not for the MoE models of Qwen3-VL: ZeRO-2)."),
-			"offload_optimizer":   say("`--deepspeed ./scripts/zero3_offload.json`."),
+			"lower_context":       say("Use `--model_max_length 4096`."),
+			"use_lora":            say("Use `--lora_enable True --lora_r 8`. Or freeze the vision part: `--tune_mm_vision False`."),
+			"shard_training":      say("Use `--deepspeed ./scripts/zero3.json` over all GPUs (not for the MoE models of Qwen3-VL: ZeRO-2)."),
+			"offload_optimizer":   say("Use `--deepspeed ./scripts/zero3_offload.json`."),
 			"efficient_attention": step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", attn_implementation=\"flash_attention_2\", device_map=\"auto\")   # pip install flash-attn"),
 			"half_precision":      step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", device_map=\"auto\")   # torch_dtype= in older Transformers, where 32 bit is the default"),
 		},
 		Titles: map[string]string{"lower_resolution": "Lower `max_pixels`, use fewer frames"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
-			loadOf("qwen-vl", "Weights take 2 GB a billion parameters at 16 bit, twice that where no dtype is given to an older Transformers.", "", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
+			loadOf("qwen-vl", "The weights take 2 GB per billion parameters in 16 bit. Older Transformers load them in 32 bit, twice that, unless you pass a dtype.", "", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
 			{
 				ID: "qwen-vl/train", Kinds: cardFull, If: trainsAlone, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-				Headline: "ran out of memory in a training step",
-				Means:    "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), and attention in the vision encoder grows with the square of the patches. `--max_pixels` caps that. Full finetuning takes 16 bytes a parameter.",
+				Headline: "ran out of GPU memory in a training step",
+				Means:    "Memory grows with the pixels of your images: one token per 28 x 28 pixels (32 x 32 in Qwen3-VL). Attention in the vision encoder grows even faster. `--max_pixels` limits that. Full finetuning also takes 16 bytes per parameter.",
 				Cures:    fixes("lower_resolution", "use_lora", "lower_batch_size"), Sources: []string{"Qwen3-VL/qwen-vl-finetune/README.md"},
 			},
-			useOf("qwen-vl", "while it read images", "Images count by their pixels: one token for each 28 x 28 (32 x 32 in Qwen3-VL), up to 16,384 tokens an image by default, 768 for each pair of video frames. Without flash attention the vision encoder's scores grow with the square of the patches.",
+			useOf("qwen-vl", "while reading images", "Memory grows with the pixels of your images: one token per 28 x 28 pixels (32 x 32 in Qwen3-VL), up to 16,384 per image by default. Without flash attention, the vision encoder's attention grows with the square of that.",
 				"", "Qwen3-VL/qwen-vl-utils/src/qwen_vl_utils/vision_process.py", "lower_resolution", "efficient_attention", "half_precision"),
 		},
 	}
@@ -119,13 +119,13 @@ var (
 		Steps: spelling{
 			"load_in_8bit":      config("# eval_configs/minigpt4_eval.yaml\nmodel:\n  low_resource: True   # 8 bit: 7B 11.5 GB, 13B 23 GB"),
 			"lower_batch_size":  config("# train_configs/...yaml\ndatasets:\n  cc_sbu_align:   # each data set of the file\n    batch_size: 4   # 12 in stage 2"),
-			"lower_context":     say("In the page: beam search 1, which is its default, and a new chat: images and turns stay in the prompt."),
-			"use_smaller_model": say("Vicuna 7B in place of 13B: 11.5 GB in place of 23."),
+			"lower_context":     say("In its page, start a new chat and leave beam search at 1. Images and turns stay in the prompt."),
+			"use_smaller_model": say("Use Vicuna 7B instead of 13B: 11.5 GB instead of 23."),
 		},
 		Cards: []cause.Card{
-			loadOf("minigpt-4", "By its README it takes 11.5 GB with 7B and 23 GB with 13B at 8 bit; with `low_resource: False` the language model takes twice that.", "", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
-			trainOf("minigpt-4", "The language model and the vision encoder are frozen, but on the card at 16 bit: 13B 26 GB, 7B 14 GB. `batch_size` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
-			useOf("minigpt-4", "while it answered", "At 8 bit it takes 11.5 GB with 7B and 23 with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: each is scaled to one size anyway.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model"),
+			loadOf("minigpt-4", "In 8 bit it takes 11.5 GB with the 7B model and 23 GB with 13B, its README says. With `low_resource: False` the language model takes twice as much.", "", "MiniGPT-4/README.md", "load_in_8bit", "use_smaller_model"),
+			trainOf("minigpt-4", "The language model and vision encoder are frozen but still on the GPU, in 16 bit: 14 GB for 7B, 26 GB for 13B. `batch_size` x the length of the answers comes on top.", "", "MiniGPT-4/train_configs/minigpt4_stage2_finetune.yaml", "lower_batch_size", "use_smaller_model"),
+			titled("lower_context", "Start a new chat", "it forgets earlier turns", useOf("minigpt-4", "while answering", "In 8 bit it takes 11.5 GB with 7B and 23 GB with 13B. Beams multiply the KV cache, and images and turns of a chat stay in it.", "A smaller image: all images are scaled to the same size.", "MiniGPT-4/README.md", "load_in_8bit", "lower_context", "use_smaller_model")),
 		},
 	}
 	// LAVIS is Salesforce's, with BLIP-2 and InstructBLIP.
@@ -138,24 +138,24 @@ var (
 			"gradient_checkpointing": config("model:\n  use_grad_checkpoint: True"),
 			"half_precision":         step.Paste("python", "model, vis, txt = load_model_and_preprocess(\"blip2_opt\", \"pretrain_opt2.7b\", is_eval=True, device=\"cpu\")   # your names\nmodel = model.half().to(\"cuda\")"),
 			"lower_resolution":       config("model:\n  image_size: 224   # 364 in the caption files\n  vit_precision: \"fp16\""),
-			"use_smaller_model":      say("`pretrain_opt2.7b` or flant5xl in place of 6.7b, flant5xxl and vicuna13b."),
+			"use_smaller_model":      say("Use `pretrain_opt2.7b` or flant5xl instead of 6.7b, flant5xxl or vicuna13b."),
 			"mixed_precision":        config("run:\n  amp: True"),
 			"lower_num_workers":      config("run:\n  num_workers: 1"),
 		},
 		Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			loadOf("lavis", "BLIP-2 is a vision encoder of 1 billion parameters and a language model of 2.7 to 13 billion: at 32 bit, the default, about 15 GB with OPT 2.7B.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
-			trainOf("lavis", "The run files have batch sizes for 16 cards of 40 GB (16 to 100 a card). Caption finetuning trains the vision encoder as well, at 364 x 364 and 32 bit.", "", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
-			useOf("lavis", "while it read images", "The model loads at 32 bit by default. Five beams, the default of generate, multiply the language model's KV cache by five; samples in a batch come on top.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
+			loadOf("lavis", "LAVIS loads in 32 bit by default: BLIP-2 with OPT 2.7B takes about 15 GB, larger language models more.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
+			trainOf("lavis", "The run files have batch sizes for 16 GPUs with 40 GB each (16 to 100 per GPU). Caption finetuning also trains the vision encoder, at 364 x 364 in 32 bit.", "", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
+			useOf("lavis", "while reading images", "The model loads in 32 bit by default. `generate` uses five beams by default, which takes five times the KV cache per sample.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "lower_batch_size", "use_smaller_model"),
 		},
 	}
 )
 
 // inTiles are fewer tiles, in the training script or in code.
-var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_dynamic_patch 4` (6 in the scripts), with fewer images or frames in a sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
+var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_dynamic_patch 4` (6 in the scripts), and fewer images or frames per sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
 
 // fewerPictures are smaller batches of InternVL.
-var fewerPictures = apps.ByPhase(step.Step{Kind: "text", Text: "`PER_DEVICE_BATCH_SIZE=1` before the script (4 in it); it accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "One question at a time (`model.chat`, not `batch_chat`), with fewer images or frames in it."})
+var fewerPictures = apps.ByPhase(step.Step{Kind: "text", Text: "Put `PER_DEVICE_BATCH_SIZE=1` before the script (default 4). It accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "Ask one question at a time (`model.chat`, not `batch_chat`), with fewer images or frames."})
 
 // fewerPixels is the same for Qwen-VL.
-var fewerPixels = apps.ByPhase(step.Step{Kind: "text", Text: "`--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})
+var fewerPixels = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})

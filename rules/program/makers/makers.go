@@ -29,7 +29,7 @@ func cure(fix, title, kind, text, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
 }
 
-var lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
+var lookAtCard = cure("close_other_apps", "See what else is on the GPU", "shell", "nvidia-smi", "Free.")
 
 func training(c *ledger.Case) bool { return c.Training() }
 
@@ -47,8 +47,8 @@ func made(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
 		ID: id, Kinds: pieces, If: func(c *ledger.Case) bool {
 			return !inside(c) && !training(c) && !c.Root(inRAM...) && !ledger.Crowded(c)
 		},
-		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]",
-		Means: means + "[[ {mine} of {total} was in use by this program.]]", Not: not, Cures: cures, Sources: []string{source},
+		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]",
+		Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
 
@@ -62,7 +62,7 @@ func part(id string, said []string, why, headline, means, not, source string, cu
 // trained is a card on training it.
 func trained(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	k := made(id, cause.BatchTooLarge, means, not, source, cures...)
-	k.Headline = "ran out of graphics memory[[ ({total})]] in a training step"
+	k.Headline = "ran out of GPU memory[[ ({total})]] while training"
 	k.If = func(c *ledger.Case) bool {
 		return !inside(c) && training(c) && !c.Root(inRAM...) && !ledger.Crowded(c)
 	}
@@ -73,7 +73,7 @@ func trained(id, means, not, source string, cures ...cause.Cure) cause.Card {
 func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: offRAM, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "ran out of system memory (RAM), not graphics memory", Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Headline: "ran out of system memory (RAM), not GPU memory", Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
 
@@ -119,13 +119,13 @@ var Tiles = program.Program{
 
 // Objects is what programs share that make objects from a picture.
 var Objects = program.Program{
-	Titles: map[string]string{"lower_resolution": "Lower the resolution of the object", "lower_batch_size": "Work in smaller chunks", "cpu_offload": "Offload models to RAM", "lowvram_mode": "Turn on its low-memory mode"},
-	Costs:  map[string]string{"lower_resolution": "Detail.", "lower_batch_size": "Slower.", "cpu_offload": "Some seconds a run."}, Effects: uncounted,
+	Titles: map[string]string{"lower_resolution": "Lower the resolution of the object", "lower_batch_size": "Process smaller chunks", "cpu_offload": "Offload models to RAM", "lowvram_mode": "Turn on its low-memory mode"},
+	Costs:  map[string]string{"lower_resolution": "Detail.", "lower_batch_size": "Slower.", "cpu_offload": "Some seconds per run."}, Effects: uncounted,
 }
 
 // Scripts is what repositories share that make pictures and films.
 var Scripts = program.Program{
-	Titles:  map[string]string{"lower_resolution": "Lower the resolution, or make fewer frames", "lowvram_mode": "Use its low-memory options"},
-	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; RAM for the weights.", "stream_dataset": "Parts to join."},
+	Titles:  map[string]string{"lower_resolution": "Lower the resolution", "lowvram_mode": "Use its low-memory options"},
+	Costs:   map[string]string{"lower_resolution": "A smaller or shorter result.", "cpu_offload": "Slower; needs RAM for the weights.", "stream_dataset": "You join the parts."},
 	Effects: uncounted,
 }

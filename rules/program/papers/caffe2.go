@@ -15,23 +15,23 @@ var (
 		Proofs:  []string{"detectron/utils/train.py", "detectron/core/", "detectron/modeling/", "detectron/roi_data/", "detectron/utils/net.py"},
 		Sources: program.Sources{"Detectron/detectron/core/config.py": "TRAIN.IMS_PER_BATCH TRAIN.SCALES TRAIN.MAX_SIZE TRAIN.BATCH_SIZE_PER_IM NUM_GPUS TEST.SCALE TEST.MAX_SIZE IMS_PER_BATCH MAX_SIZE SOLVER.BASE_LR BASE_LR"},
 		Steps: spelling{
-			"lower_batch_size":  say("At the end of your command: `TRAIN.IMS_PER_BATCH 1` (2 a GPU by default), with half of `SOLVER.BASE_LR` and twice the steps."),
-			"lower_resolution":  say("At the end of your command: `TRAIN.SCALES \"(600,)\" TRAIN.MAX_SIZE 1000` (800 and 1333 in most configs); testing: `TEST.SCALE 600 TEST.MAX_SIZE 1000`."),
+			"lower_batch_size":  say("At the end of your command: `TRAIN.IMS_PER_BATCH 1` (default 2 per GPU). Also halve `SOLVER.BASE_LR` and double the steps."),
+			"lower_resolution":  say("At the end of your command: `TRAIN.SCALES \"(600,)\" TRAIN.MAX_SIZE 1000` (800 and 1333 in most configs). For testing: `TEST.SCALE 600 TEST.MAX_SIZE 1000`."),
 			"use_smaller_model": say("Use the config of R-50 instead of R-101 or X-101."),
 		},
-		Titles:   map[string]string{"lower_batch_size": "Train one image a GPU (TRAIN.IMS_PER_BATCH 1)", "lower_resolution": "Lower the image size (TRAIN.SCALES)"},
+		Titles:   map[string]string{"lower_batch_size": "Train one image per GPU (TRAIN.IMS_PER_BATCH 1)", "lower_resolution": "Lower the image size (TRAIN.SCALES)"},
 		Remedies: withoutCheckpoints, Like: []*program.Program{&Caffe2},
 		Cards: []cause.Card{caffe2Start("detectron/start"),
-			paperStep("detectron/step", "Each GPU has `TRAIN.IMS_PER_BATCH` images (2 by default) at `TRAIN.SCALES`, with features, proposals and masks of each; the largest image decides.", "PyTorch's options: it runs on Caffe2.", "Detectron/detectron/core/config.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+			paperStep("detectron/step", "Each GPU gets `TRAIN.IMS_PER_BATCH` images (default 2) at `TRAIN.SCALES`, with features, proposals and masks for each. The largest images need the most.", "PyTorch's memory settings: Detectron runs on Caffe2.", "Detectron/detectron/core/config.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// Caffe2 is the framework, for any program.
 	Caffe2 = program.Program{
 		Name: "caffe2", Shown: "Caffe2", Rank: 64, Work: "vision", Edits: "code", Language: "python",
 		Proofs: []string{"caffe2/python/workspace.py", "caffe2/core/event_gpu.cc", "caffe2/core/context_gpu.cu", "caffe2::"},
 		Steps: spelling{
-			"lower_batch_size":  say("Half of the batch that your input operator or feeding code makes; 1 shows whether it runs at all."),
-			"lower_resolution":  say("Half the width and height of the images that are fed: a quarter of the activations."),
-			"use_smaller_model": say("A backbone with fewer layers."),
+			"lower_batch_size":  say("Halve the batch that your input code makes. A batch of 1 shows whether it runs at all."),
+			"lower_resolution":  say("Halve the width and height of the input images: that needs a quarter of the activations."),
+			"use_smaller_model": say("Use a backbone with fewer layers."),
 		},
 		Remedies: withoutCheckpoints,
 		Cards:    []cause.Card{caffe2Start("caffe2/start")},
@@ -42,13 +42,13 @@ var (
 func caffe2Start(id string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: append([]fact.Kind{fact.CUDAError}, fromCard...), Said: []string{"param_init_net"},
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of graphics memory while it made its parameters, before any image",
-		Means: "`param_init_net` only makes the weights on the card, some hundred MB. If that finds no room, most likely something else holds the card, or a card of another number is meant than the one that is free. Caffe2 says no figures.",
-		Not:   "A smaller batch or image: none was there yet.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of GPU memory while creating its weights, before any image",
+		Means: "`param_init_net` only creates the weights, usually some hundred MB. If there is no room for that, most likely something else uses the GPU, or the program runs on another GPU than the free one.",
+		Not:   "A smaller batch or image: none was loaded yet.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See how full each card is, and with what", Told: "End an earlier run of yours that still holds the card. It has to be empty before the start.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			{Fix: "select_gpu", Title: "Use a card that is free", Told: "Caffe2 then counts from 0 what it sees; put in the number of the free card:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"},
-			{Fix: "use_smaller_model", Own: true, Title: "If the card was empty: use a smaller backbone", Cost: "accuracy"},
+			{Fix: "kill_stale_process", Title: "See how full each GPU is, and who uses it", Told: "End an earlier run of yours that still holds the GPU.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "select_gpu", Title: "Use a free GPU", Told: "Put in the number of the free GPU. Caffe2 then sees it as GPU 0:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free GPU"},
+			{Fix: "use_smaller_model", Own: true, Title: "If the GPU was empty: use a smaller backbone", Cost: "accuracy"},
 		},
 		Sources: []string{"caffe2/python/workspace.py", "Detectron/detectron/utils/train.py", "https://github.com/facebookresearch/Detectron/issues/560"},
 	}
@@ -60,11 +60,11 @@ var MMDetection3D = program.Program{
 	Proofs:  []string{"mmdet3d/", "mmdetection3d/"},
 	Sources: program.Sources{"mmdetection3d/tools/train.py": "--cfg-options --auto-scale-lr --amp", "mmdetection3d/configs/_base_/models/second_hv_secfpn_kitti.py": "voxel_size max_voxels point_cloud_range", "mmdetection3d/configs/_base_/datasets/kitti-3d-3class.py": "samples_per_gpu train_dataloader.batch_size"},
 	Steps: spelling{
-		"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options train_dataloader.batch_size=1` (from 1.1), before that `--cfg-options data.samples_per_gpu=1`; it is the batch of one card."),
-		"lower_resolution": say("In the config, a larger `voxel_size` (in the voxel layer and the model alike) or a smaller `point_cloud_range`; the grid's sides must stay multiples of the network's stride."),
-		"mixed_precision":  say("`--amp` (from 1.1); sparse convolutions need spconv 2 for it."),
+		"lower_batch_size": say("Add to your command of tools/train.py: `--cfg-options train_dataloader.batch_size=1` (before 1.1: `--cfg-options data.samples_per_gpu=1`). It is the batch size per GPU."),
+		"lower_resolution": say("In the config, raise `voxel_size` (in both the voxel layer and the model) or lower `point_cloud_range`. The grid's sides must stay multiples of the network's stride."),
+		"mixed_precision":  say("Use `--amp` (from 1.1). Sparse convolutions need spconv 2 for it."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Use larger voxels or a smaller range"},
-	Costs:  map[string]string{"lower_resolution": "Fine structure, or what is far away."},
+	Costs:  map[string]string{"lower_resolution": "Small or distant objects may be missed."},
 	Like:   []*program.Program{&trainer.SparseConv, &trainer.DataAside, &trainer.Vision},
 }

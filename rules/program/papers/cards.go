@@ -36,7 +36,7 @@ var trainSaid = []string{"train.py", "train_net.py", "trainer.py", "loss.backwar
 // so that the sentences of a card must hold for its validation as well.
 func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	k := trainer.StepCard(id, trainSaid, means, not, source, cures...)
-	k.Kinds, k.Headline = fromCard, "ran out of graphics memory while training[[: it fills the {full} card by itself]]"
+	k.Kinds, k.Means, k.Headline = fromCard, means, "ran out of GPU memory while training[[: this run alone fills the {full} GPU]]"
 	return k
 }
 
@@ -45,8 +45,8 @@ func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
 func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() },
-		Cause: why, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]", Figures: trainer.Filled,
-		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing other programs frees little.]]",
+		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]", Figures: trainer.Filled,
+		Means: means,
 		Not:   not, Cures: cures, Sources: []string{source},
 	}
 }
@@ -69,9 +69,9 @@ func cached(id string, said []string, option, source string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: trainer.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) with image caching on",
-		Means:    "`" + option + "` keeps every image of the data set decoded in RAM: about 0.9 MB each at 640 x 480 and 1.2 MB at 640 x 640, however small the JPEG is. With several GPUs each process keeps a copy.",
+		Means:    "`" + option + "` keeps every image of the data set in RAM, uncompressed: about 0.9 MB at 640 x 480 and 1.2 MB at 640 x 640, however small the JPEG is. With several GPUs each process keeps its own copy.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Turn off image caching (" + option + ")", Kind: "text", Text: "Leave `" + option + "` out of your command: images are then read from disk.", Cost: "Slower epochs on a slow disk."},
+			{Fix: "stream_dataset", Title: "Turn off image caching (" + option + ")", Kind: "text", Text: "Leave `" + option + "` out of your command. Images are then read from disk.", Cost: "Slower epochs on a slow disk."},
 			{Fix: "lower_num_workers"}, {Fix: "add_swap", Cost: "Slow while it is used."},
 		},
 		Sources: []string{source},
@@ -101,10 +101,10 @@ func ways(fixes ...string) map[string][]cause.Remedy {
 func halve(script, flag, rest string) func(*ledger.Case) []step.Step {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
 	return func(c *ledger.Case) []step.Step {
-		told := "Halve `" + flag + "` in your command of `" + script + "`" + rest
+		told := "Halve `" + flag + "` in your `" + script + "` command" + rest
 		s, ok := c.Setting(name)
 		if n := trainer.Halved(c, "", name); ok && !s.Default && n != "" {
-			told = "`" + flag + " " + n + "` instead of " + s.Value + " in your command of `" + script + "`" + rest
+			told = "Use `" + flag + " " + n + "` instead of " + s.Value + " in your `" + script + "` command" + rest
 			if n == s.Value {
 				told = "`" + flag + "` is already " + n + ": take the next fix."
 			}

@@ -14,8 +14,8 @@ var (
 		Proofs:  []string{"maskrcnn_benchmark/", "maskrcnn-benchmark/", "maskrcnn_benchmark."},
 		Sources: program.Sources{"maskrcnn-benchmark/maskrcnn_benchmark/config/defaults.py": "SOLVER.IMS_PER_BATCH IMS_PER_BATCH BASE_LR INPUT.MIN_SIZE_TRAIN MIN_SIZE_TRAIN MAX_SIZE_TRAIN MIN_SIZE_TEST MAX_SIZE_TEST NUM_WORKERS DTYPE FPN_POST_NMS_TOP_N_TRAIN MAX_ITER"},
 		Steps: spelling{
-			"lower_batch_size":  say("The batch counts all GPUs together (default 16 at a learning rate of 0.02) and must be a multiple of their number: 8 on eight GPUs, 2 on one. At the end of your command, for 8: `SOLVER.IMS_PER_BATCH 8 SOLVER.BASE_LR 0.01 SOLVER.MAX_ITER 180000 SOLVER.STEPS \"(120000, 160000)\"` (half of both, twice the steps of the 1x schedule); `MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN`: 1000 for each image of a GPU."),
-			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333; before February 2019 a plain `600`)."),
+			"lower_batch_size":  say("On one GPU, as its README has it, at the end of your command: `SOLVER.IMS_PER_BATCH 2 SOLVER.BASE_LR 0.0025 SOLVER.MAX_ITER 720000 SOLVER.STEPS \"(480000, 640000)\" MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN 2000`. The batch counts all GPUs together (default 16): on several, use a multiple of their number, and scale the learning rate with it."),
+			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333)."),
 			"mixed_precision":   say("At the end of your command: `DTYPE float16` (needs apex)."),
 			"lower_num_workers": say("At the end of your command: `DATALOADER.NUM_WORKERS 1`."),
 			"use_smaller_model": say("Use the R_50_FPN config instead of R_101 or X_101."),
@@ -23,11 +23,11 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (SOLVER.IMS_PER_BATCH)", "lower_resolution": "Lower the image size (INPUT.MIN_SIZE_TRAIN)"},
 		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperPart("maskrcnn-benchmark/match", []string{"boxlist_iou", "match_targets_to_anchors", "modeling/matcher.py"}, cause.OversizedAllocation, "ran out while matching boxes[[: {asked} refused]]",
-				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so one crowded image can be enough.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
+			paperPart("maskrcnn-benchmark/match", []string{"boxlist_iou", "match_targets_to_anchors", "modeling/matcher.py"}, cause.OversizedAllocation, "ran out of GPU memory while matching boxes",
+				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so a single crowded image can be too much.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
 				append([]cause.Cure{{Fix: "cpu_offload", Title: "Match boxes of crowded images on the CPU", Kind: "python", Text: "if len(boxlist1) > 100 and boxlist1.bbox.is_cuda:\n    return boxlist_iou(boxlist1.to(\"cpu\"), boxlist2.to(\"cpu\")).to(boxlist1.bbox.device)", Told: "At the top of `boxlist_iou` in structures/boxlist_ops.py:", Cost: "Such images are slower."}}, own("lower_resolution", "lower_batch_size")...)...),
-			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single card gets all 16 images. An image with very many boxes can fail after many steps: every anchor is compared with every box.",
-				"Fewer data loader workers: they use system memory (RAM), not the card's.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single GPU gets all 16 images. An image with very many boxes can also fail after many steps.",
+				"Fewer data loader workers: they use RAM, not GPU memory.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}
 	// EfficientDetPyTorch is zylo117's.
@@ -36,15 +36,15 @@ var (
 		Proofs:  []string{"Yet-Another-EfficientDet-Pytorch", "efficientdet/loss.py", "efficientdet/dataset.py"},
 		Sources: program.Sources{"Yet-Another-EfficientDet-Pytorch/train.py": "--batch_size --num_workers --head_only --compound_coef --lr", "Yet-Another-EfficientDet-Pytorch/coco_eval.py": "--float16"},
 		Steps: spelling{
-			"lower_batch_size":  halve("train.py", "--batch_size", " (default 12, over all GPUs), and lower `--lr` by the same factor."),
-			"use_smaller_model": say("Use a smaller `-c`: 0 trains at 512 pixels, 2 at 768, 4 at 1024, 7 at 1536, each with a larger network."),
-			"lower_resolution":  say("Add `--head_only True`: only the heads are trained, so far fewer activations are kept. The image size itself is set by `-c`."),
-			"lower_num_workers": say("`-n 2` (default 12)."),
+			"lower_batch_size":  halve("train.py", "--batch_size", "  (default 12, over all GPUs). Lower `--lr` by the same factor."),
+			"use_smaller_model": say("Use a smaller `-c`: 0 trains at 512 pixels, 2 at 768, 4 at 1024, 7 at 1536, with larger networks each time."),
+			"lower_resolution":  say("Add `--head_only True`. It trains only the heads, so it keeps far fewer activations."),
+			"lower_num_workers": say("Use `-n 2` (default 12)."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Train only the heads (--head_only True)", "use_smaller_model": "Use a smaller model (-c)", "lower_batch_size": "Halve the batch size (--batch_size)"},
 		Costs:    map[string]string{"lower_resolution": "Less accuracy."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("efficientdet-pytorch/step", "This code trains in 32 bit: it has no mixed precision. Each step of `-c` has a larger network and larger images (512 to 1536 pixels), so D4 needs several times the memory of D0.",
+		Cards: []cause.Card{paperStep("efficientdet-pytorch/step", "This code trains in 32 bit and has no mixed precision. Each higher `-c` has a larger network and larger images (512 to 1536 pixels), so D4 needs several times the memory of D0.",
 			"Resizing the data set: images are scaled to the size of `-c` anyway.", "Yet-Another-EfficientDet-Pytorch/train.py", own("lower_batch_size", "use_smaller_model", "lower_resolution")...)},
 	}
 	// Effdet is Ross Wightman's.
@@ -55,12 +55,12 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  halve("train.py", "--batch-size", " (per GPU; default 32)."),
 			"mixed_precision":   say("Add `--amp`."),
-			"use_smaller_model": say("Use a smaller `--model`: tf_efficientdet_d0 takes 512 pixels, d2 768, d4 1024, d7 1536."),
-			"lower_resolution":  say("The image size comes with the model: use a smaller `--model`. validate.py has `--img-size`."),
+			"use_smaller_model": say("Use a smaller `--model`: tf_efficientdet_d0 works at 512 pixels, d2 at 768, d4 at 1024, d7 at 1536."),
+			"lower_resolution":  say("Use a smaller `--model`: the image size comes with it. validate.py has `--img-size`."),
 			"lower_num_workers": say("Add `--workers 2`."),
 		},
 		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("effdet/step", "Memory grows with the batch per GPU (default 32) and the image size of the model (512 for D0, 1536 for D7). Training is in 32 bit unless `--amp` is given.",
+		Cards: []cause.Card{paperStep("effdet/step", "Memory grows with the batch size per GPU (default 32) and the model's image size (512 for D0, 1536 for D7). Training runs in 32 bit unless you add `--amp`.",
 			"", "efficientdet-pytorch/train.py", own("lower_batch_size", "mixed_precision", "use_smaller_model")...)},
 	}
 	// CenterNet is Zhou's, with CenterTrack and others made from it.
@@ -69,15 +69,15 @@ var (
 		Proofs:  []string{"CenterNet/src/", "lib/trains/ctdet.py", "lib/trains/base_trainer.py", "lib/detectors/ctdet.py", "pose_dla_dcn.py"},
 		Sources: program.Sources{"CenterNet/src/lib/opts.py": "--batch_size --master_batch_size --lr --input_res --arch --num_workers --keep_res --flip_test --gpus"},
 		Steps: spelling{
-			"lower_batch_size":  halve("main.py", "--batch_size", " (default 32, over all `--gpus`), and lower `--lr` by the same factor. With several GPUs set `--master_batch_size` below the share of the others: the first one holds more."),
-			"lower_resolution":  say("Training: `--input_res 384` (default 512). Testing: leave out `--keep_res`, which takes images at their original size."),
-			"use_smaller_model": say("`--arch dla_34` or `res_18` instead of `hourglass`."),
-			"lower_num_workers": say("`--num_workers 1`."),
+			"lower_batch_size":  halve("main.py", "--batch_size", "  (default 32, over all `--gpus`). Lower `--lr` by the same factor. With several GPUs, set `--master_batch_size` below the share of the others: the first GPU holds more."),
+			"lower_resolution":  say("Training: `--input_res 384` (default 512). Testing: leave out `--keep_res`, which processes images at their original size."),
+			"use_smaller_model": say("Use `--arch dla_34` or `res_18` instead of `hourglass`."),
+			"lower_num_workers": say("Use `--num_workers 1`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the input size (--input_res)", "use_smaller_model": "Use a smaller network (--arch)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("centernet/step", "`--batch_size` (default 32) is divided over `--gpus`. The configs of the paper are meant for several GPUs, and hourglass needs several times the memory of DLA-34.",
-			"Fewer data loader workers: they use system memory (RAM), not the card's.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{paperStep("centernet/step", "`--batch_size` (default 32) is divided over `--gpus`, and the paper's settings are meant for several GPUs. Hourglass needs several times the memory of DLA-34.",
+			"Fewer data loader workers: they use RAM, not GPU memory.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLACT segments instances.
 	YOLACT = program.Program{
@@ -85,20 +85,20 @@ var (
 		Proofs:  []string{"yolact/train.py", "yolact/eval.py", "yolact/layers/", "yolact.py", "yolact-master/"},
 		Sources: program.Sources{"yolact/train.py": "--batch_size --batch_alloc --num_workers --config", "yolact/data/config.py": "max_size masks_to_train", "yolact/eval.py": "--video_multiframe"},
 		Steps: spelling{
-			"lower_batch_size":  halve("train.py", "--batch_size", " (default 8): learning rate and steps follow."),
-			"lower_resolution":  say("`--config=yolact_im400_config` (400 pixels instead of 550), or `'max_size': 400` in data/config.py."),
-			"use_smaller_model": say("`--config=yolact_resnet50_config`. For crowded images also `'masks_to_train': 50` in data/config.py (default 100)."),
-			"lower_num_workers": say("`--num_workers 1`."),
+			"lower_batch_size":  halve("train.py", "--batch_size", "  (default 8). Learning rate and steps adapt automatically."),
+			"lower_resolution":  say("Use `--config=yolact_im400_config` (400 pixels instead of 550), or `'max_size': 400` in data/config.py."),
+			"use_smaller_model": say("Use `--config=yolact_resnet50_config`. For crowded images also `'masks_to_train': 50` in data/config.py (default 100)."),
+			"lower_num_workers": say("Use `--num_workers 1`."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use ResNet-50, and fewer masks per image", "lower_resolution": "Lower the image size (400 pixels)", "lower_batch_size": "Halve the batch size (--batch_size)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperPart("yolact/masks", []string{"lincomb_mask_loss", "direct_mask_loss"}, cause.BatchTooLarge, "ran out in the mask loss",
-				"The loss makes a mask for each object it trains on, up to `masks_to_train` (default 100) per image. Crowded images need the most, so it can fail at any step.", "", "yolact/data/config.py",
+			paperPart("yolact/masks", []string{"lincomb_mask_loss", "direct_mask_loss"}, cause.BatchTooLarge, "ran out of GPU memory in the mask loss",
+				"The loss makes a mask for each object, up to `masks_to_train` (default 100) per image. Crowded images need the most, so it can fail at any step.", "", "yolact/data/config.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Train on fewer masks per image (masks_to_train)", Kind: "text", Text: "In data/config.py: `'masks_to_train': 50`, then 25 (default 100).", Cost: "Slower learning on crowded images."}}, own("lower_batch_size", "lower_resolution")...)...),
-			paperStep("yolact/step", "Memory grows with the batch and the image size (550 x 550 by default), in 32 bit. The authors train a batch of 8 on 11 GB.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolact/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("yolact/show", cause.BatchTooLarge, "In evaluation each mask is scaled to the size of the original image or video, times the number of detections. In training the batch and the image size decide.", "", "yolact/eval.py",
-				cause.Cure{Fix: "lower_resolution", Title: "Evaluate smaller images with fewer detections", Kind: "text", Text: "eval.py: scale the images down first, and add `--top_k=15 --score_threshold=0.3`; for videos `--video_multiframe=1`.", Cost: "Coarser edges."}, cause.Cure{Fix: "use_smaller_model"}),
+			paperStep("yolact/step", "Memory grows with the batch size and the image size (default 550 x 550). Training runs in 32 bit; the authors use 11 GB for a batch of 8.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolact/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("yolact/show", cause.BatchTooLarge, "Evaluation scales the mask of each detection to the size of the original image or video. In training, memory depends on the batch size and the image size.", "", "yolact/eval.py",
+				cause.Cure{Fix: "lower_resolution", Title: "Evaluate smaller images with fewer detections", Kind: "text", Text: "Scale the images down first, and add to eval.py `--top_k=15 --score_threshold=0.3`. For videos also `--video_multiframe=1`.", Cost: "Coarser edges."}, cause.Cure{Fix: "use_smaller_model"}),
 		},
 	}
 	// PyTorchYOLOv3 is Erik Linder-Norén's.
@@ -107,15 +107,15 @@ var (
 		Proofs:  []string{"PyTorch-YOLOv3", "pytorchyolo/"},
 		Sources: program.Sources{"PyTorch-YOLOv3/train.py (before 2021)": "--batch_size --gradient_accumulations", "PyTorch-YOLOv3/pytorchyolo/train.py": "--multiscale_training --n_cpu --model --evaluation_interval", "PyTorch-YOLOv3/config/yolov3.cfg": "batch subdivisions width height"},
 		Steps: spelling{
-			"lower_batch_size":  say("In the .cfg that `--model` names, double `subdivisions` (1 by default): the batch is computed in that many parts, with nearly the same result. Versions before 2021: halve `--batch_size` and double `--gradient_accumulations`."),
-			"lower_resolution":  say("In the .cfg `width=320` and `height=320`, and leave out `--multiscale_training`, which goes up to 512."),
-			"use_smaller_model": say("`--model config/yolov3-tiny.cfg`."),
-			"lower_num_workers": say("`--n_cpu 1`."),
+			"lower_batch_size":  say("In the .cfg that you pass with `--model`, double `subdivisions` (default 1): the batch is computed in that many parts. Before 2021: halve `--batch_size` and double `--gradient_accumulations`."),
+			"lower_resolution":  say("In the .cfg set `width=320` and `height=320`. Leave out `--multiscale_training`, which goes up to 512."),
+			"use_smaller_model": say("Use `--model config/yolov3-tiny.cfg`."),
+			"lower_num_workers": say("Use `--n_cpu 1`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Compute the batch in more parts (subdivisions)", "lower_resolution": "Lower the image size in the .cfg", "use_smaller_model": "Use YOLOv3-tiny"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("pytorch-yolov3/step", "The card gets `batch` / `subdivisions` of the .cfg at once (16 / 1 by default), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
-			"Fewer data loader workers: they use system memory (RAM), not the card's.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{paperStep("pytorch-yolov3/step", "The GPU processes `batch` / `subdivisions` images of the .cfg at once (default 16 / 1), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
+			"Fewer data loader workers: they use RAM, not GPU memory.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLOv7 is Wong Kin-Yiu's; its logs begin with YOLOR's name.
 	YOLOv7 = program.Program{
@@ -123,10 +123,10 @@ var (
 		Proofs:  []string{"yolov7/", "yolov7-main/", "YOLOR \U0001F680", "yolov7.yaml", "yolov7x.yaml", "yolov7-tiny.yaml", "train_aux.py"},
 		Sources: program.Sources{"yolov7/train.py": "--batch-size --img-size --workers --cache-images --multi-scale --weights --cfg --hyp", "yolov7/data/hyp.scratch.p5.yaml": "loss_ota"},
 		Steps: spelling{
-			"lower_batch_size":  halve("train.py", "--batch-size", " (over all GPUs; default 16). Gradients are accumulated to about 64 images either way."),
+			"lower_batch_size":  halve("train.py", "--batch-size", "  (over all GPUs; default 16). Gradients are accumulated to about 64 images anyway."),
 			"lower_resolution":  say("Lower `--img-size` by a quarter or more, to a multiple of 32 (P6 models: 64). Leave out `--multi-scale`, which goes up to 1.5 times that size."),
-			"use_smaller_model": say("`--cfg cfg/training/yolov7-tiny.yaml --weights yolov7-tiny.pt --hyp data/hyp.scratch.tiny.yaml`."),
-			"lower_num_workers": say("`--workers 2`, without `--cache-images`, which keeps the images in RAM."),
+			"use_smaller_model": say("Use `--cfg cfg/training/yolov7-tiny.yaml --weights yolov7-tiny.pt --hyp data/hyp.scratch.tiny.yaml`."),
+			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-images`, which keeps the images in RAM."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
 		Costs:  map[string]string{"lower_batch_size": "Slower."},
@@ -134,11 +134,11 @@ var (
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			cached("yolov7/cache", []string{"--cache-images", "Caching images"}, "--cache-images", "yolov7/utils/datasets.py"),
-			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out in the OTA loss while assigning objects to predictions[[: {asked} refused]]",
-				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that fitted. It comes on top of what the batch keeps for the backward pass.", "", "yolov7/utils/loss.py",
-				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "train.py: set `loss_ota: 0` in the file of `--hyp`. train_aux.py (P6 models) cannot do without it.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
-			paperStep("yolov7/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The number of objects differs from batch to batch, so it can fail some steps in.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the batch and the square of the image size. Validation after an epoch takes twice the training batch.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out of GPU memory in the OTA loss, while assigning objects",
+				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that were fine.", "", "yolov7/utils/loss.py",
+				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "For train.py, set `loss_ota: 0` in the file that you pass with `--hyp`. train_aux.py (P6 models) cannot turn it off.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
+			paperStep("yolov7/step", "Memory grows with the batch size and the square of the image size. Batches with many objects need more, so it can fail after some steps. Mixed precision is already on.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the batch size and the square of the image size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// YOLOv6 is Meituan's.
@@ -149,16 +149,16 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  halve("tools/train.py", "--batch-size", " (default 32, over all GPUs)."),
 			"lower_resolution":  say("Lower `--img-size` by a quarter or more, to a multiple of 32 (P6 models: 64)."),
-			"use_smaller_model": say("`--conf configs/yolov6s_finetune.py`, or yolov6n_finetune.py."),
-			"lower_num_workers": say("`--workers 2`, without `--cache-ram`."),
+			"use_smaller_model": say("Use `--conf configs/yolov6s_finetune.py`, or yolov6n_finetune.py."),
+			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-ram`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Use a smaller model (YOLOv6-N or S)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
 			cached("yolov6/cache", []string{"--cache-ram", "Caching images"}, "--cache-ram", "YOLOv6/yolov6/data/datasets.py"),
-			paperPart("yolov6/assignment", []string{"during label assignment", "atss_assigner", "tal_assigner"}, cause.BatchTooLarge, "ran out while assigning objects to anchors",
-				"Label assignment compares all anchors with all objects of the batch, padded to the most crowded image. YOLOv6 then repeats it on the CPU by itself (\"CPU mode is applied in this batch\"): slower, same result. If training stopped after that message, the step itself was too large.", "", "YOLOv6/yolov6/models/losses/loss.py", own("lower_batch_size", "lower_resolution")...),
-			paperStep("yolov6/step", "Memory grows with the batch and the square of the image size; mixed precision is on already. The M and L models train with distillation, which keeps more.", "Fewer data loader workers: they use system memory (RAM), not the card's.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperPart("yolov6/assignment", []string{"during label assignment", "atss_assigner", "tal_assigner"}, cause.BatchTooLarge, "ran out of GPU memory while assigning objects to anchors",
+				"Label assignment compares all anchors with all objects of the batch, padded to the most crowded image. YOLOv6 then repeats it on the CPU automatically (\"CPU mode is applied in this batch\"). If training still stopped, the batch itself was too large.", "", "YOLOv6/yolov6/models/losses/loss.py", own("lower_batch_size", "lower_resolution")...),
+			paperStep("yolov6/step", "Memory grows with the batch size and the square of the image size. Mixed precision is already on. Training with distillation (M and L models) needs more.", "Fewer data loader workers: they use RAM, not GPU memory.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
 	// PaddleDetection and its kin are on PaddlePaddle.
@@ -167,14 +167,14 @@ var (
 		Proofs:  []string{"PaddleDetection/", "ppdet/"},
 		Sources: program.Sources{"PaddleDetection/tools/train.py": "--amp", "PaddleDetection/configs/ppyoloe/_base_/ppyoloe_reader.yml": "TrainReader batch_size worker_num"},
 		Steps: spelling{
-			"lower_batch_size":  say("At the end of your command: `-o TrainReader.batch_size=2 LearningRate.base_lr=0.0025` (per GPU; ppyoloe has 8 at 0.01: lower both by the same factor)."),
+			"lower_batch_size":  say("At the end of your command: `-o TrainReader.batch_size=2 LearningRate.base_lr=0.0025` (per GPU). Lower both by the same factor: ppyoloe has 8 at 0.01."),
 			"mixed_precision":   say("Add `--amp`."),
-			"lower_resolution":  say("In the reader's YAML: smaller sizes in `BatchRandomResize` (`target_size`) of TrainReader; the largest decides. Evaluation: `eval_height` and `eval_width`."),
+			"lower_resolution":  say("In the reader's YAML, remove the largest sizes from `target_size` of `BatchRandomResize` under TrainReader. For evaluation: `eval_height` and `eval_width`."),
 			"lower_num_workers": say("At the end of your command: `-o worker_num=1 TrainReader.use_shared_memory=False`."),
 			"use_smaller_model": say("Use the s or m config instead of l or x, or ResNet-50 instead of ResNet-101."),
 		},
 		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("paddledetection/step", "`TrainReader.batch_size` is per GPU, and most configs are meant for eight cards of 32 GB. Many configs change the image size from batch to batch (`BatchRandomResize`), so it can fail some steps in, at the largest size.",
+		Cards: []cause.Card{paperStep("paddledetection/step", "`TrainReader.batch_size` is per GPU, and most configs are meant for eight GPUs with 32 GB each. Many change the image size from batch to batch (`BatchRandomResize`), so it can fail after some steps, at the largest size.",
 			"", "PaddleDetection/configs/ppyoloe/_base_/ppyoloe_reader.yml", own("lower_batch_size", "mixed_precision", "lower_resolution")...)},
 	}
 	PaddleSeg = program.Program{
@@ -184,15 +184,15 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  halve("tools/train.py", "--batch_size", " (per GPU)."),
 			"mixed_precision":   say("Add `--precision fp16`."),
-			"lower_resolution":  say("Training: a smaller `crop_size` of RandomPaddingCrop in the YAML. Evaluation and prediction take whole images: `--is_slide --crop_size 512 512 --stride 384 384`."),
+			"lower_resolution":  say("Training: lower `crop_size` of RandomPaddingCrop in the YAML. Evaluation and prediction: add `--is_slide --crop_size 512 512 --stride 384 384`."),
 			"lower_num_workers": say("Add `--num_workers 0`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Use smaller crops, or sliding windows for whole images"},
 		Costs:    map[string]string{"lower_resolution": "Less context around each pixel."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperStep("paddleseg/step", "Memory grows with the batch per GPU and the crop size. The loss also holds a score for each class and pixel.", "", "PaddleSeg/tools/train.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
-			paperRun("paddleseg/whole", cause.BatchTooLarge, "Evaluation and prediction take whole images, not crops: the scores alone need classes x height x width x 4 bytes. In training the crop size and the batch decide.", "", "PaddleSeg/tools/predict.py", own("lower_resolution")...),
+			paperStep("paddleseg/step", "Memory grows with the batch size per GPU and the crop size. The loss also needs a score for each class and pixel.", "", "PaddleSeg/tools/train.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
+			paperRun("paddleseg/whole", cause.BatchTooLarge, "Evaluation and prediction process whole images, not crops: the scores alone take classes x height x width x 4 bytes. In training, memory depends on the crop size and the batch size.", "", "PaddleSeg/tools/predict.py", own("lower_resolution")...),
 		},
 	}
 	// GroundingDINO finds what words name.
@@ -201,14 +201,14 @@ var (
 		Proofs:  []string{"GroundingDINO/demo", "/GroundingDINO/groundingdino/", "groundingdino/util/inference.py", "groundingdino/models/GroundingDINO/", "Grounded-Segment-Anything/", "Grounded-SAM-2/"},
 		Sources: program.Sources{"GroundingDINO/demo/inference_on_a_image.py": "--cpu-only", "GroundingDINO/groundingdino/util/inference.py": "RandomResize max_size"},
 		Steps: spelling{
-			"lower_resolution":  say("In `load_image` of groundingdino/util/inference.py: `T.RandomResize([600], max_size=1000)` instead of 800 and 1333."),
+			"lower_resolution":  say("In `load_image` of groundingdino/util/inference.py use `T.RandomResize([600], max_size=1000)` instead of 800 and 1333."),
 			"lower_batch_size":  say("Process one image at a time inside `with torch.no_grad():`, and move results with `.cpu()` before the next one."),
-			"use_smaller_model": say("GroundingDINO_SwinT_OGC instead of SwinB. With SAM beside it: `vit_b` instead of `vit_h`."),
-			"cpu_offload":       say("`load_model(config, weights, device=\"cpu\")`; demo script: `--cpu-only`."),
+			"use_smaller_model": say("Use GroundingDINO_SwinT_OGC instead of SwinB. If you also use SAM: `vit_b` instead of `vit_h`."),
+			"cpu_offload":       say("Use `load_model(config, weights, device=\"cpu\")`; demo script: `--cpu-only`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the detector's input size", "cpu_offload": "Run the detector on the CPU", "lower_batch_size": "Process one image at a time", "use_smaller_model": "Use smaller models (SwinT, SAM vit_b)"},
 		Remedies: ways("use_smaller_model", "lower_resolution", "cpu_offload", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
-		Cards: notInside([]cause.Card{paperRun("grounding-dino/run", cause.ModelTooLarge, "The detector scales images to at most 800 x 1333. What adds up is the detector, SAM if it is used (vit_h: 2.5 GB of weights and several GB per image), and results of earlier images that a loop keeps on the card.",
+		Cards: notInside([]cause.Card{paperRun("grounding-dino/run", cause.ModelTooLarge, "Images are scaled to at most 800 x 1333, so their size matters little. What adds up: the detector, SAM if you use it (vit_h: 2.5 GB of weights and several GB per image), and earlier results that a loop keeps on the GPU.",
 			"", "GroundingDINO/groundingdino/util/inference.py", own("use_smaller_model", "cpu_offload", "lower_batch_size")...)}),
 	}
 )
