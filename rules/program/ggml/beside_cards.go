@@ -59,7 +59,7 @@ var besideCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_context", If: cacheBeside, Title: "Shorten the context: `-c {ctxHalf}`", Told: "The main model's KV cache for {context} tokens takes {kv}. Half the tokens free {half}. To keep the length, try `-fa on -ctk q8_0 -ctv q8_0` instead.", Cost: "shorter conversations"},
 			does("use_smaller_model", "Take a smaller draft, or start without one", "text", "A 0.5B or 0.6B draft at Q4 has below 0.5 GiB of weights. Without `-md` (`--model-draft`) the answers are the same, only slower.", "slower answers"),
-			{Fix: "fewer_gpu_layers", Title: "Put a few layers of the main model on the CPU", Told: "Find `offloaded N/M layers to GPU` in the log, and set `-ngl` to N minus 2 to 4. (`-ngld 0` keeps the draft on the CPU instead, where it hardly speeds anything up.)", Cost: "slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put a few layers of the main model on the CPU", Told: "Find `offloaded N/M layers to GPU` in the log, and set `-ngl` to N minus 2 to 4. `-ngld 0` keeps the draft on the CPU instead, where it hardly speeds anything up.", Cost: "slower"},
 		},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-context.cpp"},
 	},
@@ -68,7 +68,7 @@ var besideCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "loaded the model; the LoRA adapter beside it did not fit on {gpu}",
 		Means: "The LoRA adapter is loaded after the model. Most of it goes to the GPU: its part for each layer lies where that layer lies. The model left too little GPU memory for it.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put one or two fewer layers on the GPU", Own: true, Told: "Their part of the adapter moves to RAM with them.", Cost: "slightly slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put slightly fewer layers on the GPU", Own: true, Told: "Their part of the adapter moves to RAM with them.", Cost: "slightly slower"},
 			{Fix: "lower_context", Title: "Shorten the context", Told: "[[The KV cache for {context} tokens takes {kv}: half the tokens free {half}. ]]", Own: true, Cost: "shorter conversations"},
 			does("use_lower_quant", "Use a smaller quantisation of the model", "text", "Q5_K_M instead of Q8_0 frees about a third of the model's size. The adapter still works with it. With several `--lora` options, load only the one you use.", "slight loss of quality"),
 		},

@@ -290,11 +290,11 @@ var llamaLoadCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had too little memory left on {gpu} for the compute buffer of {asked}",
 		Means: "[[{moment} ]]Weights and KV cache fitted; the working memory, which comes last, did not[[ ({left} was left)]]. So not much is missing: {asked} at most.",
 		Cures: []cause.Cure{
-			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "", "slightly slower")),
+			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; answers stay as fast.", "prompts are read slower"),
 			where(contextWorth, told("lower_context", "Shorten the context", "The KV cache shrinks with it.", "shorter conversations")),
 			where(when.All(when.Not(contextWorth), when.Not(dialect.QuantisedCache)), told("quantize_kv_cache", "Use an 8-bit KV cache", "", "slight loss of quality")),
-			where(batchIsEnough, told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "", "slightly slower")),
+			where(batchIsEnough, told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 		},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/ggml/src/ggml-alloc.c"},
 	},
@@ -304,7 +304,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "The model only just fitted. While it works, it needs some more GPU memory that is not reserved at the start, most at a long prompt. So leave more room on the GPU.[[ {placed}]]",
 		Cures: []cause.Cure{
 			keepMoreFree,
-			told("fewer_gpu_layers", "Put one or two fewer layers on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
 			told("lower_ubatch", "Lower the physical batch size", "Each step then needs less working memory.", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},

@@ -201,7 +201,11 @@ func llamaSelect(c *ledger.Case) []step.Step {
 	}
 	names := map[string]string{"cuda": "CUDA_VISIBLE_DEVICES=%d", "rocm": "HIP_VISIBLE_DEVICES=%d", "vulkan": "GGML_VK_VISIBLE_DEVICES=%d", "sycl": "ONEAPI_DEVICE_SELECTOR=level_zero:%d"}
 	if set, ok := names[c.Backend]; ok {
-		return []step.Step{{Kind: "env", Text: fmt.Sprintf(set, other)}}
+		verb := "export "
+		if c.Windows() {
+			verb = "set "
+		}
+		return []step.Step{{Kind: "env", Text: verb + fmt.Sprintf(set, other)}}
 	}
 	return []step.Step{{Kind: "shell", Text: "llama-server --list-devices"}, {Kind: "shell", Text: "llama-server --device CUDA0"}}
 }

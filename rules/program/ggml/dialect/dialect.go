@@ -200,7 +200,7 @@ func (d Dialect) Fewer() step.Step {
 
 // All says how to lower a number that is above that of any model's layers.
 func (d Dialect) All(n int) step.Step {
-	return step.Step{Kind: "text", Text: fmt.Sprintf("Find `offloaded N/M layers to GPU` in the log, and set %s to 2 to 4 less than M. (%d just means all layers, so 2 less than that changes nothing.)", d.Layers, n)}
+	return step.Step{Kind: "text", Text: fmt.Sprintf("Find `offloaded N/M layers to GPU` in the log, and set %s to 2 to 4 less than M. A number such as %d just means all layers.", d.Layers, n)}
 }
 
 // FlashOn reports that flash attention was on already.
